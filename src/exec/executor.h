@@ -5,26 +5,10 @@
 
 #include "base/result.h"
 #include "base/types.h"
+#include "sampling/sampled_token.h"
 #include "sched/scheduler_output.h"
 
 namespace weir {
-
-struct TokenLogprob {
-    TokenId token = kNoToken;
-    float logprob = 0;
-    int32_t rank = 0;  // 1 is the most likely (reference 6).
-};
-
-/// Part of ExecutorOutput::logprobs.
-struct LogprobRange {
-    int32_t begin = 0;
-    int32_t count = 0;  // 0: none. First entry: the token itself, then the top ones.
-};
-
-struct SampledToken {
-    TokenId token = kNoToken;  // kNoToken if the request did not sample in this step.
-    LogprobRange logprobs;
-};
 
 /// Log-probabilities of a prompt token, for requests with prompt_logprobs.
 struct PromptLogprob {
