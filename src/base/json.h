@@ -15,10 +15,10 @@ namespace weir {
 struct JsonMember;
 
 /// A JSON value. Objects keep the order of their members (answers are compared as text by some
-/// clients); look-up is linear, which is fast for the small objects of requests. A number written as
-/// an integer that fits int64 is kInt, every other number is kDouble. Strings are UTF-8.
+/// clients); look-up is linear, which is fast for the small objects of requests. A number written
+/// as an integer that fits int64 is kInt, every other number is kDouble. Strings are UTF-8.
 class Json {
-   public:
+ public:
     enum class Type { kNull, kBool, kInt, kDouble, kString, kArray, kObject };
     using Array = std::vector<Json>;
     using Object = std::vector<JsonMember>;
@@ -78,8 +78,8 @@ class Json {
     void push_back(Json value);
     size_t size() const;  // Of an array or object; 0 for others.
 
-    /// Compact ("," and ":"), non-ASCII kept, shortest digits; doubles always with point or exponent;
-    /// NaN and infinities become null (JSON has none).
+    /// Compact ("," and ":"), non-ASCII kept, shortest digits; doubles always with point or
+    /// exponent; NaN and infinities become null (JSON has none).
     std::string dump() const;
     void dump_to(std::string& out) const;
     /// With newlines and `indent` blanks a level.
@@ -87,7 +87,7 @@ class Json {
 
     bool operator==(const Json& other) const;  // Member order does not matter; 1 == 1.0.
 
-   private:
+ private:
     std::variant<std::nullptr_t, bool, int64_t, double, std::string, Array, Object> value_;
 };
 

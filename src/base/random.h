@@ -15,7 +15,7 @@ constexpr uint64_t mix64(uint64_t x) {
 
 /// A generator with an owner: a value, copied and passed, never global. SplitMix64.
 class Random {
-   public:
+ public:
     explicit constexpr Random(uint64_t seed) : seed_(seed), state_(seed) {}
 
     constexpr uint64_t next() {
@@ -37,7 +37,7 @@ class Random {
     std::string replay() const { return "replay: WEIR_SEED=" + std::to_string(seed_); }
     constexpr uint64_t seed() const { return seed_; }
 
-   private:
+ private:
     uint64_t seed_;
     uint64_t state_;
 };

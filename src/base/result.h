@@ -9,22 +9,22 @@ namespace weir {
 /// What went wrong, by the caller's point of view. api/errors.def maps each to an HTTP status,
 /// vLLM's error type and a log code.
 enum class ErrorCode {
-    kBadSchema,        // A request's fields have the wrong shape or type (vLLM: 400 "Bad Request").
-    kBadRequest,       // A value is out of range or makes no sense (400 "BadRequestError").
-    kModelNotFound,    // 404 "NotFoundError".
-    kQueueFull,        // Too many requests wait: 503 with Retry-After.
-    kUnavailable,      // Starting, stopping, or the engine is dead: 503.
-    kNotImplemented,   // 501.
-    kInternal,         // 500.
-    kBadFlag,          // Command line: unknown flag or bad value (exit 2).
-    kBadConfig,        // Values that do not fit together (exit 1).
-    kFileNotFound,     // A file is missing or cannot be opened.
-    kBadModelFile,     // A model file is damaged, hostile or not supported.
-    kBadTokenizer,     // Tokenizer metadata is damaged or not supported.
-    kBadTemplate,      // A chat template does not parse, or failed while rendering.
-    kKvPoolTooSmall,   // The KV cache cannot hold one request of max_model_len.
-    kOutOfMemory,      // The machine has less memory than asked for.
-    kIo,               // The operating system refused (port in use, disk full ...).
+    kBadSchema,       // A request's fields have the wrong shape or type (vLLM: 400 "Bad Request").
+    kBadRequest,      // A value is out of range or makes no sense (400 "BadRequestError").
+    kModelNotFound,   // 404 "NotFoundError".
+    kQueueFull,       // Too many requests wait: 503 with Retry-After.
+    kUnavailable,     // Starting, stopping, or the engine is dead: 503.
+    kNotImplemented,  // 501.
+    kInternal,        // 500.
+    kBadFlag,         // Command line: unknown flag or bad value (exit 2).
+    kBadConfig,       // Values that do not fit together (exit 1).
+    kFileNotFound,    // A file is missing or cannot be opened.
+    kBadModelFile,    // A model file is damaged, hostile or not supported.
+    kBadTokenizer,    // Tokenizer metadata is damaged or not supported.
+    kBadTemplate,     // A chat template does not parse, or failed while rendering.
+    kKvPoolTooSmall,  // The KV cache cannot hold one request of max_model_len.
+    kOutOfMemory,     // The machine has less memory than asked for.
+    kIo,              // The operating system refused (port in use, disk full ...).
 };
 
 /// `text` says what was found, what was needed and what to do. `param` names the field or flag it
@@ -53,8 +53,8 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string text, std::string 
 
 /// `TRY(auto value, call());` passes the error up, or binds the value.
 #define TRY(value, ...) WEIR_TRY_IMPL(WEIR_CONCAT(weir_try_, __COUNTER__), value, __VA_ARGS__)
-#define WEIR_TRY_IMPL(temporary, value, ...)                             \
-    auto temporary = (__VA_ARGS__);                                      \
+#define WEIR_TRY_IMPL(temporary, value, ...)                               \
+    auto temporary = (__VA_ARGS__);                                        \
     if (!temporary) return ::tl::unexpected(std::move(temporary.error())); \
     value = std::move(*temporary)
 

@@ -8,8 +8,8 @@
 
 namespace weir {
 
-/// Seeds of a property test: some fixed, one drawn from the commit (WEIR_COMMIT, set by tools/ci.py).
-/// WEIR_SEED=7 runs that one only.
+/// Seeds of a property test: some fixed, one drawn from the commit (WEIR_COMMIT, set by
+/// tools/ci.py). WEIR_SEED=7 runs that one only.
 inline std::vector<Random> test_seeds() {
     if (const char* seed = std::getenv("WEIR_SEED")) {
         return {Random(std::strtoull(seed, nullptr, 10))};
@@ -31,12 +31,13 @@ inline std::string test_file(const std::string& name) {
 }
 #endif
 
-/// A model file that `tools/get_model.py` put into the cache: "smollm2" or "gemma3". Tests that need one
-/// fail without it: `make test` gets both first.
+/// A model file that `tools/get_model.py` put into the cache: "smollm2" or "gemma3". Tests that
+/// need one fail without it: `make test` gets both first.
 inline std::string test_model(const std::string& name) {
     const char* cache = std::getenv("XDG_CACHE_HOME");
     const char* home = std::getenv("HOME");
-    const std::string root = cache && *cache ? cache : std::string(home ? home : "/root") + "/.cache";
+    const std::string root =
+        cache && *cache ? cache : std::string(home ? home : "/root") + "/.cache";
     return root + "/weir/models/" +
            (name == "gemma3" ? "gemma-3-270m-q4_k_m.gguf" : "SmolLM2-135M-Instruct.Q4_1.gguf");
 }

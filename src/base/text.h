@@ -15,8 +15,7 @@ inline void append_piece(std::string& out, const char* piece) { out += piece; }
 inline void append_piece(std::string& out, char piece) { out += piece; }
 inline void append_piece(std::string& out, bool piece) { out += piece ? "true" : "false"; }
 template <typename T>
-    requires(std::integral<T> || std::floating_point<T>)
-void append_piece(std::string& out, T number) {
+requires(std::integral<T> || std::floating_point<T>) void append_piece(std::string& out, T number) {
     std::array<char, 64> digits;
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
     out.append(digits.data(), end);
