@@ -3,8 +3,8 @@
 
     tools/get_model.py [smollm2|gemma3]...
 
-Looks into the cache first and then needs no network. Each file is checked by SHA-256; a damaged one is
-fetched anew. The cache is $XDG_CACHE_HOME/weir/models or ~/.cache/weir/models.
+Looks into the cache first and then needs no network. Each file is checked by SHA-256; a damaged
+one is fetched anew. The cache is $XDG_CACHE_HOME/weir/models or ~/.cache/weir/models.
 """
 
 import hashlib

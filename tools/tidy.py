@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the house rules of docs/internals/style.md: layers, sizes, bans, formatting.
 
-    tools/tidy.py            all tracked and new files; prints one line a finding, exit 1 if there are any
-    tools/tidy.py --layers   prints the table of layers as a Mermaid diagram (docs/internals/layers.md)
+    tools/tidy.py            all tracked and new files; a line a finding, exit 1 if there are any
+    tools/tidy.py --layers   prints the table of layers as a Mermaid diagram
 
 The rules are tested on small texts by tools/tidy_test.py.
 """
