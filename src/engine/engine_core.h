@@ -10,13 +10,16 @@
 #include "base/types.h"
 #include "config/engine_config.h"
 #include "exec/executor.h"
+#include "sched/pause_state.h"
 #include "sched/request.h"
 
 namespace weir {
 
+class Scheduler;
+
 /// What happens to the engine before a step. Time is an input: the core has no clock.
 struct StepInput {
-    int64_t now_us = 0;  // Monotonic.
+    int64_t now_us = 0;              // Monotonic.
     std::span<NewRequest> arrivals;  // Moved from.
     std::span<const RequestId> aborts;
 };
@@ -29,9 +32,10 @@ struct OutputPromptLogprobs {
 /// News of one request after a step.
 struct RequestOutput {
     RequestId id = 0;
-    TokenId token = kNoToken;  // kNoToken: only a finish (an abort by the core), or only prompt log-probabilities.
-    std::vector<TokenLogprob> logprobs;                   // Of this token.
-    std::vector<OutputPromptLogprobs> prompt_logprobs;    // With the first token.
+    TokenId token = kNoToken;  // kNoToken: only a finish (an abort by the core), or only prompt
+                               // log-probabilities.
+    std::vector<TokenLogprob> logprobs;                 // Of this token.
+    std::vector<OutputPromptLogprobs> prompt_logprobs;  // With the first token.
     FinishReason finish_reason = FinishReason::kNone;
     std::optional<TokenId> stop_token_id;  // The stop_token_ids member that ended it; EOS: none.
 
@@ -68,36 +72,35 @@ struct StepOutput {
     }
 };
 
-enum class PauseState { kRunning, kPausedNew, kPausedAll };
-
-/// The whole engine without clock, thread or I/O: scheduler, KV cache and output processing around an
-/// Executor. Deterministic: same inputs, same outputs. Owned and called by one thread.
+/// The whole engine without clock, thread or I/O: scheduler, KV cache and output processing around
+/// an Executor. Deterministic: same inputs, same outputs. Owned and called by one thread.
 class EngineCore {
-   public:
-    /// `now_us`: called after the executor to stamp tokens; simulators return virtual time. `seed` (--seed)
-    /// seeds requests without a seed of their own.
+ public:
+    /// `now_us`: called after the executor to stamp tokens; simulators return virtual time. `seed`
+    /// (--seed) seeds requests without a seed of their own.
     EngineCore(const SchedulerConfig& scheduler, const CacheConfig& cache, uint64_t seed,
                Executor& executor, int64_t (*now_us)(void* clock), void* clock);
     ~EngineCore();
 
-    /// Takes arrivals and aborts, schedules, executes, applies results. Appends nothing for a request that
-    /// has no news. Fails only if the executor fails.
+    /// Takes arrivals and aborts, schedules, executes, applies results. Appends nothing for a
+    /// request that has no news. Fails only if the executor fails.
     Result<void> step(const StepInput& input, StepOutput& output);
 
     bool has_work() const;  // Anything running or waiting that a step could advance.
 
-    /// Forgets all cached prefixes; false if any block is in use. With `preempt_running` running requests
-    /// are preempted first (reference 2.9).
+    /// Forgets all cached prefixes; false if any block is in use. With `preempt_running` running
+    /// requests are preempted first (reference 2.9).
     bool reset_prefix_cache(bool preempt_running);
     void set_pause(PauseState state);
     PauseState pause() const;
     /// Ends every request with FinishReason::kAbort at the next step and reports them.
     void abort_all();
 
-    struct Impl;  // For the simulation's invariants (sim/), which look inside.
-    const Impl& impl() const { return *impl_; }
+    /// For the simulation's invariants (sim/), which look inside.
+    const Scheduler& scheduler() const;
 
-   private:
+ private:
+    struct Impl;
     std::unique_ptr<Impl> impl_;
 };
 
