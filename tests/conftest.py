@@ -18,7 +18,10 @@ BINARY = os.environ.get("WEIR_BINARY", str(ROOT / "build" / "weir"))
 
 def model_path(name="smollm2"):
     run = subprocess.run(
-        [sys.executable, ROOT / "tools" / "get_model.py", name], capture_output=True, text=True, check=True
+        [sys.executable, ROOT / "tools" / "get_model.py", name],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return run.stdout.splitlines()[-1]
 
@@ -31,7 +34,10 @@ class Weir:
         if not any(str(flag).startswith(("--port", "--uds")) for flag in flags):
             command += ["--port", "0"]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
             env={**os.environ, **(env or {})},
         )
         self.lines = []
@@ -123,8 +129,12 @@ def weir_command():
 
     def command(*arguments, env=None, timeout=60, **options):
         return subprocess.run(
-            [BINARY, *[str(a) for a in arguments]], capture_output=True, text=True, timeout=timeout,
-            env={**os.environ, **(env or {})}, **options,
+            [BINARY, *[str(a) for a in arguments]],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env={**os.environ, **(env or {})},
+            **options,
         )
 
     return command

@@ -39,7 +39,13 @@ def test_max_num_seqs_bounds_running(start):
 
 
 def test_chunked_prefill_off_never_cuts_a_prompt(start):
-    flags = ("--no-enable-chunked-prefill", "--max-model-len", "512", "--max-num-batched-tokens", "512")
+    flags = (
+        "--no-enable-chunked-prefill",
+        "--max-model-len",
+        "512",
+        "--max-num-batched-tokens",
+        "512",
+    )
     with start(*flags) as server:
         ask_all(server, [{"prompt": PROMPT[i:], "max_tokens": 4} for i in range(3)])
         assert server.metric("weir_prefill_chunks_total", kind="partial") == 0
@@ -62,7 +68,9 @@ def test_max_model_len_caps_a_request(start):
         assert answer["usage"]["completion_tokens"] == 4
         too_long = server.client.post("/v1/completions", json={"prompt": PROMPT[:65]})
         assert too_long.status_code == 400 and "64" in too_long.json()["error"]["message"]
-        assert re.search(r"Maximum concurrency for 64 tokens per request: [\d.,]+x", server.output())
+        assert re.search(
+            r"Maximum concurrency for 64 tokens per request: [\d.,]+x", server.output()
+        )
 
 
 def test_max_model_len_forms(start):

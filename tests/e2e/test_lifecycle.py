@@ -126,6 +126,7 @@ def test_queue_is_bounded_and_refuses_early(start):
     with start("--max-num-seqs", "1", "--max-num-queued-reqs", "2") as server:
         waiter = threading.Event()
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
+
             def hold(_):
                 with server.client.stream("POST", "/v1/completions", json=LONG) as response:
                     waiter.wait(60)

@@ -29,7 +29,10 @@ def test_chat_stream_equals_plain(client):
     plain = client.chat.completions.create(model="smollm2", messages=QUESTION, temperature=0)
     chunks = list(
         client.chat.completions.create(
-            model="smollm2", messages=QUESTION, temperature=0, stream=True,
+            model="smollm2",
+            messages=QUESTION,
+            temperature=0,
+            stream=True,
             stream_options={"include_usage": True},
         )
     )
@@ -93,7 +96,10 @@ def test_async_stream_closed_early(server):
     async def ask():
         async with openai.AsyncOpenAI(base_url=server.url + "/v1", api_key="none") as client:
             stream = await client.chat.completions.create(
-                model="smollm2", messages=QUESTION, stream=True, max_tokens=2000,
+                model="smollm2",
+                messages=QUESTION,
+                stream=True,
+                max_tokens=2000,
                 extra_body={"ignore_eos": True},
             )
             async for _ in stream:
