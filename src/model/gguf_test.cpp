@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "base/json.h"
 #include "base/testing.h"
@@ -39,10 +41,10 @@ constexpr Refusal kRefusals[] = {
     {"version-99", "version 99 is not known"},
     {"n-kv-2^63", "announces 9223372036854775808 keys, but only"},
     {"n-kv-2^64-1", "announces 18446744073709551615 keys, but only"},
-    {"n-kv-one-too-many", "truncated or damaged"},
+    {"n-kv-one-too-many", "a tensor with an empty name at byte 86"},
     {"n-tensors-2^62", "announces 4611686018427387904 tensors, but only"},
-    {"key-length-2^64-1", "a key at byte 32 needs 18446744073709551615 bytes, but 2 are left"},
-    {"key-length-1TiB", "a key at byte 32 needs 1099511627776 bytes, but 2 are left"},
+    {"key-length-2^64-1", "the header announces 1 keys, but only 10 bytes are left"},
+    {"key-length-1TiB", "the header announces 1 keys, but only 10 bytes are left"},
     {"key-empty", "an empty key at byte 24"},
     {"key-twice", "key a.b occurs twice"},
     {"value-type-13", "key k has the value type 13"},
@@ -241,6 +243,18 @@ TEST(Gguf, MovedFileKeepsItsViews) {
     EXPECT_EQ(before.data(), moved.get_string("s")->data());
     EXPECT_EQ(moved.find_tensor("w")->view.data.size(), 16U);
     EXPECT_EQ(moved.find_tensor("v"), nullptr);
+}
+
+TEST(Gguf, LengthsBeyondTheFileAreRefused) {
+    std::string content = GgufBuilder().string("key", "value").build();
+    for (const auto& [length, text] : {std::pair<uint64_t, const char*>{UINT64_MAX, "1844674407"},
+                                       {uint64_t{1} << 40, "1099511627776 bytes, but 32 are left"},
+                                       {33, "33 bytes, but 32 are left"}}) {
+        std::memcpy(content.data() + 24, &length, sizeof(length));
+        const std::string error = error_of(content);
+        EXPECT_TRUE(error.starts_with("x.gguf: a key at byte 32 needs ")) << error;
+        EXPECT_NE(error.find(text), std::string::npos) << error;
+    }
 }
 
 TEST(Gguf, UnsupportedTypeIsNamed) {
