@@ -50,6 +50,11 @@ struct TokenizerSpec {
     bool add_eos = false;
     bool add_space_prefix = true;  // SentencePiece.
     bool byte_fallback = true;     // SentencePiece.
+    // What only a tokenizer.json says; a GGUF's `pre` implies it.
+    std::vector<std::string> split_patterns;  // Byte-level BPE: instead of `pre`, if not empty.
+    bool ignore_merges = false;    // Byte-level BPE: a word that is a token is that token.
+    bool normalize_nfc = false;    // Text is normalised before it is split (not added tokens).
+    bool normalize_lowercase = false;
 };
 
 /// A piece of a rendered prompt. Control tokens are only recognised in trusted pieces: text that came from
@@ -89,6 +94,8 @@ class Tokenizer {
     virtual TokenId eos() const = 0;
     /// Id of a token by its exact text (added tokens first), or kNoToken.
     virtual TokenId find(std::string_view token) const = 0;
+    /// True if decode() drops one blank at the very beginning (SentencePiece with a space prefix).
+    virtual bool strips_leading_space() const { return false; }
 };
 
 /// Fails with kBadTokenizer, naming the field.
@@ -103,8 +110,9 @@ class IncrementalDetokenizer {
                            bool skip_special_tokens);
     /// New text that this token completes; "" if nothing is complete yet.
     std::string push(TokenId token);
-    /// What is left of an incomplete character is dropped, as vLLM does.
-    void finish();
+    /// At the end of the text: U+FFFD if an incomplete character is left, else "". Who drops the result
+    /// has vLLM's text; who appends it has what decode() gives (tests/cases/utf8-stream.json: cut-at-end).
+    std::string finish();
 
    private:
     const Tokenizer* tokenizer_;
