@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,6 +71,8 @@ struct HttpServerOptions {
     std::chrono::milliseconds body_timeout{60000};        // No byte of the body for that long.
     std::chrono::milliseconds write_timeout{60000};       // No byte written for that long.
     std::string server_header = "weir";
+    /// Things an operator should see (a certificate that could not be reloaded); IO thread.
+    std::function<void(const std::string& text)> on_warning;
 };
 
 struct HttpServerCounters {  // For weir_http_* metrics.
@@ -87,6 +90,18 @@ class HttpServer {
     static Result<std::unique_ptr<HttpServer>> create(HttpServerOptions options);
     virtual ~HttpServer() = default;
 
+    /// Looks at a request without its body; an answer refuses it.
+    using HeaderCheck = std::function<std::optional<HttpResponse>(const HttpRequest& head)>;
+    /// Shapes an answer that the server gives by itself (400, 408, 413, 431, 503 ...).
+    using ErrorAnswer = std::function<HttpResponse(int status, std::string_view text)>;
+
+    /// Before listen(). Asked where it saves reading a body: when the client waits for "100 Continue",
+    /// and before bodies that are chunked or longer than 64 KiB. After a refusal the connection
+    /// closes. Requests with small bodies go to the handler alone, so it must check again.
+    virtual void set_header_check(HeaderCheck check) = 0;
+    /// Before listen(). Default: the text as text/plain.
+    virtual void set_error_answer(ErrorAnswer answer) = 0;
+
     /// Reserves the address before the model is loaded (a port in use fails at once); connecting is refused until
     /// listen(). Fails with kIo and what to do.
     virtual Result<void> bind() = 0;
@@ -103,7 +118,9 @@ class HttpServer {
     virtual void post(std::function<void()> work) = 0;
     /// IO thread: runs `work` after a delay; the handle cancels it when destroyed.
     virtual std::shared_ptr<void> after(std::chrono::milliseconds delay, std::function<void()> work) = 0;
+    /// Any thread.
     virtual HttpServerCounters counters() const = 0;
+    /// Any thread: requests given to the handler whose answer is not yet handed to the kernel.
     virtual int64_t requests_in_flight() const = 0;
 };
 
