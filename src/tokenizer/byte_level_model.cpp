@@ -96,7 +96,7 @@ Result<std::vector<BpeMerge>> parse_merges(const Vocabulary& vocabulary,
     for (size_t i = 0; i < merges.size(); ++i) {
         const std::string_view merge = merges[i];
         const auto bad = [&](std::string_view what) {
-            return fail(ErrorCode::kBadTokenizer, concat("tokenizer.ggml.merges[", i, "] \"",
+            return fail(ErrorCode::kBadTokenizer, concat("merges[", i, "] \"",
                                                          shorten(merge, 60), "\": ", what));
         };
         const size_t blank = merge.find(' ', 1);

@@ -9,6 +9,8 @@ namespace weir::split_patterns {
 constexpr std::string_view kGpt2 =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kEachDigit = R"(\p{N})";
+constexpr std::string_view kDigits = R"(\p{N}+)";
+constexpr std::string_view kWhole = "(?s:.+)";  // No split at all.
 constexpr std::string_view kThreeDigits = R"(\p{N}{1,3})";
 constexpr std::string_view kLlama3 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
