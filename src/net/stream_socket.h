@@ -28,12 +28,17 @@ class StreamSocket {
         size_t bytes;  // For kOk, at least one.
     };
 
-    StreamSocket(int fd, const SslContext& server_context);
+    /// Plain without a context; the context says which side of TLS this is.
+    StreamSocket(int fd, const SslContext& context);
     ~StreamSocket();
     StreamSocket(const StreamSocket&) = delete;
     StreamSocket& operator=(const StreamSocket&) = delete;
 
     bool tls() const { return ssl_ != nullptr; }
+    /// Clients, before the handshake: the name that the certificate must have, if it is checked.
+    void set_server_name(const std::string& name);
+    /// What the latest kFailed was about, in words.
+    const std::string& failure() const { return failure_; }
     /// kOk at once without TLS.
     Status handshake();
     Progress read(char* buffer, size_t size);
@@ -53,6 +58,7 @@ class StreamSocket {
     int fd_;
     ssl_st* ssl_ = nullptr;
     bool handshaken_ = false;
+    std::string failure_;
 };
 
 }  // namespace weir
