@@ -24,15 +24,15 @@ struct SamplingParams {
     int32_t max_tokens = 16;  // Effective: cut to what max_model_len leaves. 0 only with echo.
     int32_t min_tokens = 0;
     bool ignore_eos = false;
-    std::vector<TokenId> stop_token_ids;        // The request's and the model's extra EOS ids.
-    std::vector<std::string> stop;              // Matched on text, in api/; not by the core.
+    std::vector<TokenId> stop_token_ids;  // The request's and the model's extra EOS ids.
+    std::vector<std::string> stop;        // Matched on text, in api/; not by the core.
     bool include_stop_str_in_output = false;
 
-    std::vector<std::pair<TokenId, float>> logit_bias;      // Sorted by id, values in [-100, 100].
-    std::vector<TokenId> allowed_token_ids;                 // Empty: all. Sorted.
-    std::vector<std::vector<TokenId>> bad_words;            // Token sequences.
+    std::vector<std::pair<TokenId, float>> logit_bias;  // Sorted by id, values in [-100, 100].
+    std::vector<TokenId> allowed_token_ids;             // Empty: all. Sorted.
+    std::vector<std::vector<TokenId>> bad_words;        // Token sequences.
 
-    std::optional<int32_t> logprobs;         // Top alternatives beside the sampled; -1: all of them.
+    std::optional<int32_t> logprobs;  // Top alternatives beside the sampled; -1: all of them.
     std::optional<int32_t> prompt_logprobs;  // The same for each prompt token.
     std::vector<TokenId> logprob_token_ids;  // Log-probabilities of these ids as well.
 
