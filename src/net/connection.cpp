@@ -1,8 +1,7 @@
-// Above 400 lines: one state machine, whose transitions should be read in one place; and each
+// Longer than 400 lines: one state machine, whose transitions should be read in one place; and each
 // further file that includes Asio costs its compile time again.
 #include "net/connection.h"
 
-#include <boost/asio/post.hpp>
 #include <utility>
 
 #include "base/check.h"
@@ -24,8 +23,8 @@ constexpr size_t kUnsentBytesMax = size_t{256} << 10;
 constexpr int64_t kCheckedBodyBytesMin = int64_t{64} << 10;
 // How long a refused client may go on sending before it gets a reset.
 constexpr int64_t kLingerUs = 5'000'000;
-constexpr size_t kKeptBytes = 4096;    // Capacity that an idle connection may keep.
-constexpr int kReadsPerTurnMax = 8;    // A fast uploader must not starve the others.
+constexpr size_t kKeptBytes = 4096;  // Capacity that an idle connection may keep.
+constexpr int kReadsPerTurnMax = 8;  // A fast uploader must not starve the others.
 
 int64_t to_us(std::chrono::milliseconds duration) { return duration.count() * 1000; }
 
@@ -237,14 +236,13 @@ void Connection::resume() {
 void Connection::queue_answer(const HttpResponse& response, bool close_after) {
     close_after_ = close_after || core_.stopping || wants_close(response.headers);
     const bool has_body = status_has_body(response.status);
-    const ResponseHead head{
-        .status = response.status,
-        .framing = has_body ? BodyFraming::kLength : BodyFraming::kNone,
-        .content_length = static_cast<int64_t>(response.body.size()),
-        .close = close_after_,
-        .http10_keep_alive = parser_.framing().http10,
-        .server = core_.options.server_header,
-        .date = core_.date()};
+    const ResponseHead head{.status = response.status,
+                            .framing = has_body ? BodyFraming::kLength : BodyFraming::kNone,
+                            .content_length = static_cast<int64_t>(response.body.size()),
+                            .close = close_after_,
+                            .http10_keep_alive = parser_.framing().http10,
+                            .server = core_.options.server_header,
+                            .date = core_.date()};
     append_response_head(out_, head, response.headers);
     if (has_body && !head_only_) out_ += response.body;
     core_.flush_later(shared_from_this());
@@ -433,7 +431,8 @@ void Connection::set_read_deadline() {
                 read_deadline_us_ = unsent_bytes() > 0 ? 0 : now + to_us(timeout);
             } else if (state == RequestParser::State::kHeader) {
                 // Counted from the first byte, so that a drop each second does not last for ever.
-                if (deadline_state_ != state) read_deadline_us_ = now + to_us(options.header_timeout);
+                if (deadline_state_ != state)
+                    read_deadline_us_ = now + to_us(options.header_timeout);
             } else if (deadline_state_ != state || body_bytes_seen_ != parser_.body_bytes_total()) {
                 read_deadline_us_ = now + to_us(options.body_timeout);
             }

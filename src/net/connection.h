@@ -3,14 +3,13 @@
 // Internal to net: includes Asio. Only connection.cpp and http_server.cpp may include it.
 
 #include <atomic>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "net/asio.h"
 #include "net/request_parser.h"
 #include "net/response_format.h"
 #include "net/server_core.h"
@@ -22,7 +21,7 @@ namespace weir {
 /// hang-up shows at once, except while a client has sent kPipelinedBytesMax ahead or does not
 /// fetch its answers; then writing finds it. An idle one holds about 1 KiB. IO thread only.
 class Connection : public std::enable_shared_from_this<Connection> {
-   public:
+ public:
     Connection(ServerCore& core, int fd, std::string remote);
     ~Connection();
 
@@ -47,7 +46,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
     bool flush_queued = false;  // ServerCore's.
 
-   private:
+ private:
     enum class Phase {
         kHandshake,
         kReading,     // Of a request, or of nothing yet.
@@ -92,10 +91,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::string out_;
     size_t out_sent_ = 0;
     std::function<void()> on_close_;
-    int64_t serial_ = 0;  // Of the current or latest request.
+    int64_t serial_ = 0;                   // Of the current or latest request.
     std::atomic<int64_t> open_serial_{0};  // Of the request that waits for its answer, or 0.
     int64_t num_unsent_answers_ = 0;
-    int64_t read_deadline_us_ = 0;   // 0: none.
+    int64_t read_deadline_us_ = 0;  // 0: none.
     int64_t write_deadline_us_ = 0;
     int64_t timer_us_ = 0;  // When timer_ fires; it may be early, then it is armed anew.
     int64_t body_bytes_seen_ = 0;
@@ -104,17 +103,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
     bool write_armed_ = false;
     bool consuming_ = false;
     bool input_ended_ = false;
-    bool head_only_ = false;   // The current request is HEAD.
+    bool head_only_ = false;  // The current request is HEAD.
     bool streaming_ = false;
-    bool chunked_ = false;     // The current stream.
+    bool chunked_ = false;      // The current stream.
     bool close_after_ = false;  // The current answer is the last one.
-    bool linger_ = false;      // Input may be left that a plain close would turn into a reset.
+    bool linger_ = false;       // Input may be left that a plain close would turn into a reset.
 };
 
 /// What the handler gets; the connection may be gone before it. The last reference may go on any
 /// thread.
 class ConnectionResponder : public HttpResponder {
-   public:
+ public:
     ConnectionResponder(std::shared_ptr<Connection> connection, int64_t serial);
     /// A handler that forgot its request would leave the client waiting: it gets a 500.
     ~ConnectionResponder() override;
@@ -125,7 +124,7 @@ class ConnectionResponder : public HttpResponder {
     void on_close(std::function<void()> callback) override;
     bool closed() const override;
 
-   private:
+ private:
     std::shared_ptr<Connection> connection_;
     int64_t serial_;
 };

@@ -1,27 +1,12 @@
 #include "net/http_client.h"
 
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
+#include <utility>
 
 #include "base/text.h"
+#include "net/blocking_socket.h"
 #include "net/request_head.h"
-#include "net/stream_socket.h"
-#include "os/clock.h"
-#include "os/signals.h"
 
 namespace weir {
 
@@ -29,89 +14,29 @@ namespace {
 
 constexpr size_t kHeadBytesMax = size_t{1} << 20;
 constexpr size_t kLineBytesMax = size_t{64} << 20;
-using Status = StreamSocket::Status;
 
 enum class BodyMode { kNone, kLength, kChunked, kUntilClose };
-
-std::string server_name(const HttpClientOptions& options) {
-    if (!options.uds.empty()) return options.uds;
-    const bool v6 = options.host.find(':') != std::string::npos;
-    return concat(v6 ? "[" : "", options.host, v6 ? "]:" : ":", options.port);
-}
-
-Result<SslContext> make_client_context(const HttpClientOptions& options) {
-    const SslContext context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
-    if (!context) return fail(ErrorCode::kIo, "OpenSSL cannot make a client context");
-    SSL_CTX_set_mode(context.get(),
-                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    SSL_CTX_set_options(context.get(), SSL_OP_IGNORE_UNEXPECTED_EOF);
-    SSL_CTX_set_verify(context.get(), options.tls_verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE,
-                       nullptr);
-    bool good = true;
-    if (!options.ca_certs.empty()) {
-        good = SSL_CTX_load_verify_file(context.get(), options.ca_certs.c_str()) == 1;
-    } else if (options.tls_verify) {
-        SSL_CTX_set_default_verify_paths(context.get());
-    }
-    if (good && !options.certfile.empty()) {
-        const std::string& key = options.keyfile.empty() ? options.certfile : options.keyfile;
-        good = SSL_CTX_use_certificate_chain_file(context.get(), options.certfile.c_str()) == 1 &&
-               SSL_CTX_use_PrivateKey_file(context.get(), key.c_str(), SSL_FILETYPE_PEM) == 1;
-    }
-    ERR_clear_error();
-    if (!good) return fail(ErrorCode::kIo, "a certificate file of the client does not load");
-    return context;
-}
 
 }  // namespace
 
 struct HttpClient::State {
-    HttpClientOptions options;
-    SslContext tls;
-    std::unique_ptr<StreamSocket> socket;
-    std::string in;       // Received, not yet used; from in_used on.
+    explicit State(const HttpClientOptions& options) : socket(options) {}
+
+    BlockingSocket socket;
+    std::string in;  // Received, not yet used; from in_used on.
     size_t in_used = 0;
     BodyMode mode = BodyMode::kNone;
-    int64_t left_bytes = 0;      // Of the body, or of the chunk.
+    int64_t left_bytes = 0;  // Of the body, or of the chunk.
     bool in_chunk = false;
-    bool close_after = false;    // The server announced it.
-    bool used = false;           // A request was sent on this or an earlier connection.
+    bool close_after = false;  // The server announced it.
+    bool used = false;         // A request was sent on this or an earlier connection.
     int64_t body_bytes = 0;
     std::string text;  // Of the body, for read_line(); from text_used on.
     size_t text_used = 0;
 
-    tl::unexpected<Error> error(std::string_view what) {
-        if (socket) socket->close();
-        socket.reset();
-        return fail(ErrorCode::kIo, concat(server_name(options), ": ", what));
-    }
-
-    Result<void> wait(int fd, short events) {
-        pollfd item{.fd = fd, .events = events, .revents = 0};
-        const int64_t end_us = monotonic_us() + options.timeout.count() * 1000;
-        while (true) {
-            const int64_t left_ms = std::max<int64_t>((end_us - monotonic_us() + 999) / 1000, 0);
-            const int ready = ::poll(&item, 1, static_cast<int>(left_ms));
-            if (ready > 0) return {};
-            if (ready == 0) {
-                return error(concat("no progress within ", options.timeout.count(), " ms"));
-            }
-            if (errno != EINTR) return error(std::strerror(errno));
-        }
-    }
-
-    Result<void> wait(Status status, std::string_view doing) {
-        if (status == Status::kWantRead) return wait(socket->fd(), POLLIN);
-        if (status == Status::kWantWrite) return wait(socket->fd(), POLLOUT);
-        const std::string why = status == Status::kClosed ? "the server closed the connection"
-                                                          : socket->failure();
-        return error(concat(doing, ": ", why));
-    }
-
-    Result<void> open_socket();
-    Result<void> connect_fd(int fd, const sockaddr* address, socklen_t size);
+    tl::unexpected<Error> error(std::string_view what) { return socket.error(what); }
+    /// A connection that can take a request.
     Result<void> ensure_open();
-    Result<void> send(std::string_view bytes);
     /// More input into `in`; false at the end of the connection.
     Result<bool> receive();
     Result<std::string> take_line(size_t line_bytes_max);
@@ -124,98 +49,18 @@ struct HttpClient::State {
     Result<std::optional<std::string>> end_body();
 };
 
-Result<void> HttpClient::State::connect_fd(int fd, const sockaddr* address, socklen_t size) {
-    socket = std::make_unique<StreamSocket>(fd, tls);
-    if (::connect(fd, address, size) == 0) return {};
-    if (errno != EINPROGRESS) return error(concat("cannot connect: ", std::strerror(errno)));
-    TRY_VOID(wait(fd, POLLOUT));
-    int problem = 0;
-    socklen_t problem_size = sizeof(problem);
-    ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &problem_size);
-    if (problem) return error(concat("cannot connect: ", std::strerror(problem)));
-    const int on = 1;
-    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    return {};
-}
-
-Result<void> HttpClient::State::open_socket() {
+Result<void> HttpClient::State::ensure_open() {
+    const bool first = !std::exchange(used, true);
+    if (socket.connected() && (first || (!close_after && !socket.readable()))) return {};
+    close_after = false;
     in.clear();
     in_used = 0;
-    constexpr int kFlags = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-    if (!options.uds.empty()) {
-        sockaddr_un address{};
-        if (options.uds.size() >= sizeof(address.sun_path)) return error("the path is too long");
-        address.sun_family = AF_UNIX;
-        std::memcpy(address.sun_path, options.uds.c_str(), options.uds.size() + 1);
-        TRY_VOID(connect_fd(::socket(AF_UNIX, kFlags, 0),
-                            reinterpret_cast<const sockaddr*>(&address), sizeof(address)));
-    } else {
-        addrinfo hints{};
-        hints.ai_socktype = SOCK_STREAM;
-        addrinfo* list = nullptr;
-        const std::string port = std::to_string(options.port);
-        const int problem = ::getaddrinfo(options.host.c_str(), port.c_str(), &hints, &list);
-        if (problem) return error(concat("cannot resolve the name: ", gai_strerror(problem)));
-        const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, ::freeaddrinfo);
-        Result<void> result;
-        for (const addrinfo* item = list; item; item = item->ai_next) {
-            const int fd = ::socket(item->ai_family, kFlags, 0);
-            result = connect_fd(fd, item->ai_addr, item->ai_addrlen);
-            if (result) break;
-        }
-        TRY_VOID(std::move(result));
-    }
-    if (!tls) return {};
-    socket->set_server_name(options.host);
-    while (true) {
-        const Status status = socket->handshake();
-        if (status == Status::kOk) return {};
-        TRY_VOID(wait(status, "TLS handshake"));
-    }
-}
-
-Result<void> HttpClient::State::ensure_open() {
-    if (socket && !used) {
-        used = true;
-        return {};
-    }
-    if (socket && !close_after) {
-        // A server that closed an idle connection has made it readable.
-        pollfd item{.fd = socket->fd(), .events = POLLIN, .revents = 0};
-        if (::poll(&item, 1, 0) == 0) return {};
-    }
-    close_after = false;
-    used = true;
-    socket.reset();
-    return open_socket();
-}
-
-Result<void> HttpClient::State::send(std::string_view bytes) {
-    if (!socket) return error("not connected");
-    while (!bytes.empty()) {
-        const auto [status, sent] = socket->write(bytes);
-        if (status == Status::kOk) {
-            bytes.remove_prefix(sent);
-        } else {
-            TRY_VOID(wait(status, "sending"));
-        }
-    }
-    return {};
+    return socket.connect();
 }
 
 Result<bool> HttpClient::State::receive() {
-    if (!socket) return error("not connected");
     if (in_used > 0) in.erase(0, std::exchange(in_used, 0));
-    std::array<char, 16384> buffer;
-    while (true) {
-        const auto [status, bytes] = socket->read(buffer.data(), buffer.size());
-        if (status == Status::kOk) {
-            in.append(buffer.data(), bytes);
-            return true;
-        }
-        if (status == Status::kClosed) return false;
-        TRY_VOID(wait(status, "receiving"));
-    }
+    return socket.receive(in);
 }
 
 Result<std::string> HttpClient::State::take_line(size_t line_bytes_max) {
@@ -292,7 +137,7 @@ std::optional<std::string> HttpClient::State::take(size_t bytes_max) {
 
 Result<std::optional<std::string>> HttpClient::State::end_body() {
     mode = BodyMode::kNone;
-    if (close_after) socket.reset();
+    if (close_after) socket.close();
     return std::optional<std::string>();
 }
 
@@ -305,7 +150,8 @@ Result<bool> HttpClient::State::next_chunk() {
     in_chunk = true;
     TRY(const std::string line, take_line(4096));
     const auto parsed = std::from_chars(line.data(), line.data() + line.size(), left_bytes, 16);
-    if (parsed.ec != std::errc() || left_bytes < 0) return error("a chunk of the answer has no size");
+    if (parsed.ec != std::errc() || left_bytes < 0)
+        return error("a chunk of the answer has no size");
     if (left_bytes > 0) return true;
     while (true) {
         TRY(const std::string trailer, take_line(kHeadBytesMax));
@@ -315,7 +161,8 @@ Result<bool> HttpClient::State::next_chunk() {
 
 Result<std::optional<std::string>> HttpClient::State::read_part() {
     if (mode == BodyMode::kNone) return std::optional<std::string>();
-    if (body_bytes > options.body_bytes_max) return error("the answer is larger than the limit");
+    if (body_bytes > socket.options().body_bytes_max)
+        return error("the answer is larger than the limit");
     if (mode == BodyMode::kChunked && left_bytes == 0) {
         TRY(const bool more, next_chunk());
         if (!more) return end_body();
@@ -386,13 +233,9 @@ HttpClient& HttpClient::operator=(HttpClient&& other) noexcept = default;
 HttpClient::~HttpClient() = default;
 
 Result<HttpClient> HttpClient::connect(const HttpClientOptions& options) {
-    auto state = std::make_unique<State>();
-    state->options = options;
-    if (options.tls) {
-        ignore_sigpipe();  // OpenSSL writes without MSG_NOSIGNAL.
-        TRY(state->tls, make_client_context(options));
-    }
-    TRY_VOID(state->open_socket());
+    auto state = std::make_unique<State>(options);
+    TRY_VOID(state->socket.load_certificates());
+    TRY_VOID(state->socket.connect());
     return HttpClient(std::move(state));
 }
 
@@ -408,9 +251,11 @@ Result<HttpReply> HttpClient::post(std::string_view target, std::string_view bod
 Result<HttpReply> HttpClient::open(std::string_view method, std::string_view target,
                                    const HttpHeaders& headers, std::string_view body) {
     TRY_VOID(state_->ensure_open());
-    const bool unix_socket = !state_->options.uds.empty();
-    std::string text = concat(method, " ", target, " HTTP/1.1\r\nhost: ",
-                              unix_socket ? "localhost" : server_name(state_->options), "\r\n");
+    BlockingSocket& socket = state_->socket;
+    const bool unix_socket = !socket.options().uds.empty();
+    std::string text =
+        concat(method, " ", target,
+               " HTTP/1.1\r\nhost: ", unix_socket ? "localhost" : socket.server_name(), "\r\n");
     bool has_type = body.empty();
     for (const auto& [name, value] : headers) {
         text += concat(name, ": ", value, "\r\n");
@@ -420,7 +265,7 @@ Result<HttpReply> HttpClient::open(std::string_view method, std::string_view tar
     if (!body.empty() || method == "POST") text += concat("content-length: ", body.size(), "\r\n");
     text += "\r\n";
     text += body;
-    TRY_VOID(state_->send(text));
+    TRY_VOID(socket.send(text));
     while (true) {
         TRY(HttpReply reply, state_->read_head(method == "HEAD"));
         if (reply.status >= 200) return reply;
@@ -478,7 +323,7 @@ Result<std::optional<std::string>> HttpClient::read_event() {
     }
 }
 
-Result<void> HttpClient::send_raw(std::string_view bytes) { return state_->send(bytes); }
+Result<void> HttpClient::send_raw(std::string_view bytes) { return state_->socket.send(bytes); }
 
 Result<HttpReply> HttpClient::read_head(bool answers_head_request) {
     return state_->read_head(answers_head_request);
@@ -492,7 +337,7 @@ Result<HttpReply> HttpClient::read_reply(bool answers_head_request) {
 
 Result<std::string> HttpClient::read_to_end() {
     while (true) {
-        if (!state_->socket) break;
+        if (!state_->socket.connected()) break;
         TRY(const bool more, state_->receive());
         if (!more) break;
     }
@@ -502,17 +347,8 @@ Result<std::string> HttpClient::read_to_end() {
     return rest;
 }
 
-void HttpClient::shutdown_write() {
-    if (state_->socket) state_->socket->shutdown_write();
-}
-
-void HttpClient::abort() {
-    if (!state_->socket) return;
-    const linger reset{.l_onoff = 1, .l_linger = 0};
-    ::setsockopt(state_->socket->fd(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-    close();
-}
-
-void HttpClient::close() { state_->socket.reset(); }
+void HttpClient::shutdown_write() { state_->socket.shutdown_write(); }
+void HttpClient::abort() { state_->socket.abort(); }
+void HttpClient::close() { state_->socket.close(); }
 
 }  // namespace weir

@@ -44,7 +44,7 @@ Result<HttpUrl> parse_http_url(std::string_view url);
 /// opened anew when the server has closed it in the meantime. One thread at a time. Errors are
 /// kIo and name the server.
 class HttpClient {
-   public:
+ public:
     static Result<HttpClient> connect(const HttpClientOptions& options);
     HttpClient(HttpClient&& other) noexcept;
     HttpClient& operator=(HttpClient&& other) noexcept;
@@ -80,7 +80,7 @@ class HttpClient {
     void abort();
     void close();
 
-   private:
+ private:
     struct State;
     explicit HttpClient(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;

@@ -45,9 +45,11 @@ TEST(HttpClient, JoinsEventLinesAndSkipsComments) {
 TEST(HttpClient, ReopensAConnectionThatTheServerClosed) {
     HttpServerOptions options = local_options();
     options.keep_alive_timeout = std::chrono::milliseconds(1);
-    TestServer server([](HttpRequest&& request, const std::shared_ptr<HttpResponder>& responder) {
-        responder->send({200, {}, request.path});
-    }, options);
+    TestServer server(
+        [](HttpRequest&& request, const std::shared_ptr<HttpResponder>& responder) {
+            responder->send({200, {}, request.path});
+        },
+        options);
     HttpClient client = server.client();
     EXPECT_EQ(client.get("/1")->body, "/1");
     EXPECT_EQ(client.read_to_end().value(), "");  // Waits for the server's end.
@@ -65,8 +67,7 @@ TEST(HttpClient, TimeoutsAndLimitsAreErrors) {
     options.timeout = std::chrono::milliseconds(10);
     const auto late = HttpClient::connect(options)->get("/");
     ASSERT_FALSE(late.has_value());
-    EXPECT_EQ(late.error().text,
-              concat("127.0.0.1:", options.port, ": no progress within 10 ms"));
+    EXPECT_EQ(late.error().text, concat("127.0.0.1:", options.port, ": no progress within 10 ms"));
     options.timeout = std::chrono::seconds(60);
     options.body_bytes_max = 100'000;
     const auto large = HttpClient::connect(options)->get("/big");

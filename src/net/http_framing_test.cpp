@@ -62,10 +62,10 @@ int count_descriptors() {
 }
 
 class HttpFraming : public testing::Test {
-   protected:
-    HttpFraming() : server_(handle, options(), [](HttpServer& server) {
-          server.set_header_check(check_header);
-      }) {}
+ protected:
+    HttpFraming()
+        : server_(handle, options(),
+                  [](HttpServer& server) { server.set_header_check(check_header); }) {}
 
     static HttpServerOptions options() {
         HttpServerOptions options = local_options();
@@ -163,8 +163,8 @@ void HttpFraming::run_recipe(const std::string& id) {
         const int num_parts = id == "gzip-bomb" ? 255 : 1;
         std::string body;
         for (int i = 0; i < num_parts; ++i) body += zeros;
-        const std::string fields = concat("Content-Encoding: ", encoding, "\r\nContent-Length: ",
-                                          body.size(), "\r\n");
+        const std::string fields =
+            concat("Content-Encoding: ", encoding, "\r\nContent-Length: ", body.size(), "\r\n");
         ASSERT_TRUE(client.send_raw(post(fields, body)).has_value());
         const HttpReply answer = reply(client);
         EXPECT_EQ(answer.status, 415);
@@ -175,16 +175,16 @@ void HttpFraming::run_recipe(const std::string& id) {
         EXPECT_EQ(reply(client).status, 413);
     } else if (id == "accept-encoding-gzip") {
         const std::string body = R"({"stream":true})";
-        const std::string fields = concat("Accept-Encoding: gzip\r\nContent-Length: ",
-                                          body.size(), "\r\n");
+        const std::string fields =
+            concat("Accept-Encoding: gzip\r\nContent-Length: ", body.size(), "\r\n");
         ASSERT_TRUE(client.send_raw(post(fields, body)).has_value());
         const HttpReply answer = reply(client);
         EXPECT_EQ(answer.header("content-encoding"), nullptr);
         EXPECT_TRUE(answer.body.starts_with("data: 1\n\n"));
     } else if (id == "header-64k") {
         const std::string value(64 << 10, 'h');
-        const std::string text = concat("GET /health HTTP/1.1\r\nHost: x\r\nA: ", value,
-                                        "\r\n\r\n");
+        const std::string text =
+            concat("GET /health HTTP/1.1\r\nHost: x\r\nA: ", value, "\r\n\r\n");
         ASSERT_TRUE(client.send_raw(text).has_value());
         EXPECT_EQ(reply(client).status, 200);
     } else {
@@ -214,17 +214,26 @@ void HttpFraming::run_plain(const std::string& id, const Json& parts) {
 }
 
 void HttpFraming::run(const std::string& id, const Json& variant) {
-    static const std::map<std::string, std::set<int>> kRefused = {
-        {"chunk-size-huge", {400, 413}}, {"chunk-size-junk", {400}},
-        {"length-and-chunked", {400}},   {"two-lengths-differ", {400}},
-        {"length-negative", {400}},      {"length-2^64", {400, 413}},
-        {"bare-lf", {400}},              {"not-http", {400}}};
+    static const std::map<std::string, std::set<int>> kRefused = {{"chunk-size-huge", {400, 413}},
+                                                                  {"chunk-size-junk", {400}},
+                                                                  {"length-and-chunked", {400}},
+                                                                  {"two-lengths-differ", {400}},
+                                                                  {"length-negative", {400}},
+                                                                  {"length-2^64", {400, 413}},
+                                                                  {"bare-lf", {400}},
+                                                                  {"not-http", {400}}};
     static const std::set<std::string> kStreams = {"stream-then-request", "http-1.0-stream",
                                                    "sse-headers"};
-    static const std::set<std::string> kPlain = {
-        "chunked-body", "chunked-one-byte-each", "chunked-extension-and-trailer",
-        "keep-alive-two", "pipelined", "http-1.0", "head-health", "head-models", "absolute-uri",
-        "query-string"};
+    static const std::set<std::string> kPlain = {"chunked-body",
+                                                 "chunked-one-byte-each",
+                                                 "chunked-extension-and-trailer",
+                                                 "keep-alive-two",
+                                                 "pipelined",
+                                                 "http-1.0",
+                                                 "head-health",
+                                                 "head-models",
+                                                 "absolute-uri",
+                                                 "query-string"};
     const Json& parts = variant["send"];
     if (kRefused.count(id)) {
         expect_refused(id, parts, kRefused.at(id));

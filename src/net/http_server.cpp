@@ -6,8 +6,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -54,7 +52,7 @@ struct Timer {
 };
 
 class AsioHttpServer : public HttpServer {
-   public:
+ public:
     explicit AsioHttpServer(HttpServerOptions options)
         : core_(std::move(options)), work_(core_.io.get_executor()) {}
     ~AsioHttpServer() override;
@@ -76,7 +74,7 @@ class AsioHttpServer : public HttpServer {
     HttpServerCounters counters() const override;
     int64_t requests_in_flight() const override { return core_.requests_in_flight; }
 
-   private:
+ private:
     void arm_accept();
     void accept_some();
     void pause_accept();

@@ -293,7 +293,8 @@ TEST(HttpServer, ThousandsOfIdleConnectionsAreCheap) {
     const int64_t per_connection =
         (read_process_info().resident_bytes - resident_before) / kNumIdle;
     RecordProperty("bytes_per_connection", static_cast<int>(per_connection));
-    std::printf("%ld bytes for both sides of an idle connection\n", static_cast<long>(per_connection));
+    std::printf("%ld bytes for both sides of an idle connection\n",
+                static_cast<long>(per_connection));
     EXPECT_LT(per_connection, 16'384);
     for (HttpClient& client : idle) ASSERT_EQ(must(client.get("/z")).body, "/z");
 }

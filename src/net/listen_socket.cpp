@@ -44,10 +44,10 @@ Result<Address> resolve(const std::string& host, int port) {
     const std::string service = std::to_string(port);
     const int error = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &list);
     if (error != 0) {
-        return fail(ErrorCode::kIo, concat("cannot resolve --host \"", host, "\": ",
-                                           error == EAI_SYSTEM ? error_text(errno)
-                                                               : gai_strerror(error),
-                                           "; give a name or an address of this machine"));
+        return fail(ErrorCode::kIo,
+                    concat("cannot resolve --host \"", host,
+                           "\": ", error == EAI_SYSTEM ? error_text(errno) : gai_strerror(error),
+                           "; give a name or an address of this machine"));
     }
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, ::freeaddrinfo);
     const addrinfo* best = list;
@@ -81,8 +81,9 @@ Address any_address(int family, int port) {
 
 std::string bind_error(const std::string& name, int port, int error) {
     if (error == EADDRINUSE) {
-        return concat(name, " is in use by another process: stop that one, or choose another "
-                            "port with --port (0: any free one)");
+        return concat(name,
+                      " is in use by another process: stop that one, or choose another "
+                      "port with --port (0: any free one)");
     }
     if (error == EACCES) {
         return concat("no permission to use port ", port,
@@ -90,11 +91,11 @@ std::string bind_error(const std::string& name, int port, int error) {
                       "higher one with --port");
     }
     if (error == EADDRNOTAVAIL) {
-        return concat(name, " is not an address of this machine: give one of its own with --host, "
-                            "or 0.0.0.0 for all of them");
+        return concat(name,
+                      " is not an address of this machine: give one of its own with --host, "
+                      "or 0.0.0.0 for all of them");
     }
-    return concat("cannot bind ", name, ": ", error_text(error),
-                  "; check --host and --port");
+    return concat("cannot bind ", name, ": ", error_text(error), "; check --host and --port");
 }
 
 /// 0, or errno. Without SO_REUSEADDR first: with it, two servers that are both still loading
@@ -121,10 +122,10 @@ Result<Address> unix_address(const std::string& path) {
     Address address;
     auto* un = reinterpret_cast<sockaddr_un*>(&address.storage);
     if (path.size() >= sizeof(un->sun_path)) {
-        return fail(ErrorCode::kIo,
-                    concat("the socket path ", path, " has ", path.size(), " bytes, but at most ",
-                           sizeof(un->sun_path) - 1, " are possible: give a shorter one with "
-                                                     "--uds"));
+        return fail(ErrorCode::kIo, concat("the socket path ", path, " has ", path.size(),
+                                           " bytes, but at most ", sizeof(un->sun_path) - 1,
+                                           " are possible: give a shorter one with "
+                                           "--uds"));
     }
     un->sun_family = AF_UNIX;
     std::memcpy(un->sun_path, path.c_str(), path.size() + 1);
@@ -134,11 +135,12 @@ Result<Address> unix_address(const std::string& path) {
 
 /// Removes the socket file of a dead server; anything else at that path is an error.
 Result<void> clear_path(const std::string& path, const Address& address) {
-    struct stat info{};
+    struct stat info {};
     if (::lstat(path.c_str(), &info) != 0) return {};
     if (!S_ISSOCK(info.st_mode)) {
-        return fail(ErrorCode::kIo, concat(path, " exists and is not a socket: remove it, or give "
-                                                 "another path with --uds"));
+        return fail(ErrorCode::kIo, concat(path,
+                                           " exists and is not a socket: remove it, or give "
+                                           "another path with --uds"));
     }
     const int fd = open_socket(AF_UNIX);
     const bool live = fd >= 0 && ::connect(fd, address.get(), address.size) == 0;
@@ -146,12 +148,13 @@ Result<void> clear_path(const std::string& path, const Address& address) {
     if (fd >= 0) ::close(fd);
     // EAGAIN: somebody listens, but the queue of connections is full.
     if (live || error == EAGAIN) {
-        return fail(ErrorCode::kIo, concat(path, " is in use by another process: stop that one, or "
-                                                 "give another path with --uds"));
+        return fail(ErrorCode::kIo, concat(path,
+                                           " is in use by another process: stop that one, or "
+                                           "give another path with --uds"));
     }
     if (::unlink(path.c_str()) != 0) {
-        return fail(ErrorCode::kIo, concat("cannot remove the old socket ", path, ": ",
-                                           error_text(errno)));
+        return fail(ErrorCode::kIo,
+                    concat("cannot remove the old socket ", path, ": ", error_text(errno)));
     }
     return {};
 }
@@ -180,8 +183,9 @@ std::string address_text(const void* address) {
 
 Result<ListenSocket> ListenSocket::bind_tcp(const std::string& host, int port) {
     if (port < 0 || port > 65535) {
-        return fail(ErrorCode::kIo, concat("port ", port, " does not exist: --port takes 1 to "
-                                                          "65535, or 0 for any free one"));
+        return fail(ErrorCode::kIo, concat("port ", port,
+                                           " does not exist: --port takes 1 to "
+                                           "65535, or 0 for any free one"));
     }
     Address address = any_address(AF_INET6, port);
     if (!host.empty()) {
@@ -220,8 +224,9 @@ Result<ListenSocket> ListenSocket::bind_unix(const std::string& path) {
                                            "; --uds needs a folder that can be written"));
     }
     if (::flock(socket.lock_fd_, LOCK_EX | LOCK_NB) != 0) {
-        return fail(ErrorCode::kIo, concat(path, " is in use by another process: stop that one, or "
-                                                 "give another path with --uds"));
+        return fail(ErrorCode::kIo, concat(path,
+                                           " is in use by another process: stop that one, or "
+                                           "give another path with --uds"));
     }
     socket.lock_path_ = lock_path;
     TRY_VOID(clear_path(path, address));

@@ -21,7 +21,7 @@ std::string text_of(const Result<ListenSocket>& result) {
 }
 
 class UnixSocket : public testing::Test {
-   protected:
+ protected:
     void SetUp() override {
         char pattern[] = "/tmp/weir-net-XXXXXX";
         ASSERT_NE(::mkdtemp(pattern), nullptr);
@@ -33,7 +33,7 @@ class UnixSocket : public testing::Test {
         EXPECT_EQ(::rmdir(folder_.c_str()), 0) << "files are left in " << folder_;
     }
     bool exists() const {
-        struct stat info{};
+        struct stat info {};
         return ::lstat(path_.c_str(), &info) == 0;
     }
 
@@ -122,8 +122,9 @@ TEST_F(UnixSocket, ServesAndCleansUp) {
         TestServer server(ok, options);
         EXPECT_EQ(server.client().get("/")->body, "unix:");
         EXPECT_EQ(text_of(ListenSocket::bind_unix(path_)),
-                  path_ + " is in use by another process: stop that one, or give another path "
-                          "with --uds");
+                  path_ +
+                      " is in use by another process: stop that one, or give another path "
+                      "with --uds");
         EXPECT_EQ(server.client().get("/")->status, 200);
     }
     EXPECT_FALSE(exists());
@@ -137,8 +138,9 @@ TEST_F(UnixSocket, ReplacesADeadServersFileOnly) {
     ASSERT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
     ASSERT_EQ(::listen(fd, 1), 0);
     EXPECT_EQ(text_of(ListenSocket::bind_unix(path_)),
-              path_ + " is in use by another process: stop that one, or give another path with "
-                      "--uds");
+              path_ +
+                  " is in use by another process: stop that one, or give another path with "
+                  "--uds");
     EXPECT_TRUE(exists());
     ::close(fd);
     EXPECT_EQ(text_of(ListenSocket::bind_unix(path_)), "bound");
@@ -152,8 +154,9 @@ TEST_F(UnixSocket, ReplacesADeadServersFileOnly) {
 TEST_F(UnixSocket, BadPathsAreRefused) {
     const std::string lost = folder_ + "/none/s";
     EXPECT_EQ(text_of(ListenSocket::bind_unix(lost)),
-              concat("cannot create ", lost, ".lock: No such file or directory; --uds needs a "
-                                             "folder that can be written"));
+              concat("cannot create ", lost,
+                     ".lock: No such file or directory; --uds needs a "
+                     "folder that can be written"));
     const std::string deep(200, 'd');
     EXPECT_EQ(text_of(ListenSocket::bind_unix(deep)),
               concat("the socket path ", deep,

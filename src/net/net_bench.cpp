@@ -27,8 +27,8 @@ const std::string kFrame =
     "\n\n";
 
 void parse_requests(benchmark::State& state) {
-    RequestParser parser({.header_bytes_max = 4 << 20, .header_count_max = 256,
-                          .body_bytes_max = 1 << 20});
+    RequestParser parser(
+        {.header_bytes_max = 4 << 20, .header_count_max = 256, .body_bytes_max = 1 << 20});
     for (auto _ : state) {
         const size_t used = parser.feed(kRequest);
         parser.read_body();

@@ -29,8 +29,7 @@ struct RequestFraming {
 /// Stricter than RFC 9112 where leniency lets two readers disagree (request smuggling): bare LF,
 /// folded lines, blanks before a colon, both framings at once, unequal lengths, no or several Host
 /// fields are refused with 400. Pure.
-BadRequest parse_request_head(std::string_view text, HttpRequest& request,
-                              RequestFraming& framing);
+BadRequest parse_request_head(std::string_view text, HttpRequest& request, RequestFraming& framing);
 
 /// One field line without its CRLF, appended to `headers`.
 BadRequest parse_field_line(std::string_view line, HttpHeaders& headers);

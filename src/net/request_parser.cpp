@@ -177,8 +177,7 @@ void RequestParser::end_chunk_line() {
     const char* rest = digits_end;
     while (rest != end && (*rest == ' ' || *rest == '\t')) ++rest;
     if (rest != end && *rest != ';') return fail(400, "a chunk size is not a number");
-    const auto room_bytes =
-        static_cast<uint64_t>(limits_.body_bytes_max) - request_.body.size();
+    const auto room_bytes = static_cast<uint64_t>(limits_.body_bytes_max) - request_.body.size();
     if (error == std::errc::result_out_of_range || size > room_bytes) {
         return fail(413, "the body is larger than the limit");
     }

@@ -20,7 +20,7 @@ struct RequestLimits {
 /// Memory: at most header_bytes_max + body_bytes_max, grown as bytes arrive, never by what a
 /// length field promises. Time is linear in the bytes.
 class RequestParser {
-   public:
+ public:
     enum class State {
         kStart,       // No byte of a request yet (empty lines before one are skipped).
         kHeader,      // Within the header.
@@ -48,7 +48,7 @@ class RequestParser {
     /// Of all requests so far: when it moves, the body moves.
     int64_t body_bytes_total() const { return body_bytes_total_; }
 
-   private:
+ private:
     enum class Chunk { kSize, kData, kDataEnd, kTrailer };
 
     size_t feed_header(std::string_view bytes);

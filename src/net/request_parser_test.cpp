@@ -9,8 +9,8 @@ namespace weir {
 
 namespace {
 
-constexpr RequestLimits kLimits{.header_bytes_max = 2000, .header_count_max = 8,
-                                .body_bytes_max = 1000};
+constexpr RequestLimits kLimits{
+    .header_bytes_max = 2000, .header_count_max = 8, .body_bytes_max = 1000};
 using State = RequestParser::State;
 
 /// Feeds everything in pieces of `step` bytes; the text of what came out.
@@ -84,16 +84,14 @@ TEST(RequestParser, RefusesWithAReason) {
         {"GET * HTTP/1.1\r\n\r\n", "400 the target is neither a path nor an http address"},
         {"GET / HTTP/1.1 \r\n\r\n",
          "400 the target is empty or has characters that must be percent-encoded"},
-        {"GET / http/1.1\r\n\r\n",
-         "400 the request line does not end in HTTP/1.1 or HTTP/1.0"},
+        {"GET / http/1.1\r\n\r\n", "400 the request line does not end in HTTP/1.1 or HTTP/1.0"},
         {"GET / HTTP/2.0\r\n\r\n", "505 only HTTP/1.1 and HTTP/1.0 are spoken here"},
         {"GET / HTTP/1.1\r\n\r\n", "400 Host is missing"},
         {"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", "400 Host is given twice"},
         {"GET / HTTP/1.1\r\nHost: x\r\n y\r\n\r\n", "400 a header line is folded"},
         {"GET / HTTP/1.1\r\nHost : x\r\n\r\n",
          "400 a header name has characters that are not allowed"},
-        {"GET / HTTP/1.1\r\n: x\r\n\r\n",
-         "400 a header name has characters that are not allowed"},
+        {"GET / HTTP/1.1\r\n: x\r\n\r\n", "400 a header name has characters that are not allowed"},
         {"GET / HTTP/1.1\r\nHost\r\n\r\n", "400 a header line has no colon"},
         {"GET / HTTP/1.1\r\nHost: a\rb\r\n\r\n", "400 a header value has control characters"},
         {"GET / HTTP/1.1\r\nHost: \x01\r\n\r\n", "400 a header value has control characters"},
@@ -207,7 +205,8 @@ TEST(RequestParser, PiecesNeverMatter) {
         for (int round = 0; round < 300; ++round) {
             std::string bytes = seed_text;
             for (int64_t i = random.below(4); i > 0; --i) {
-                const auto at = static_cast<size_t>(random.below(static_cast<int64_t>(bytes.size())));
+                const auto at =
+                    static_cast<size_t>(random.below(static_cast<int64_t>(bytes.size())));
                 const std::string_view alphabet("\r\n :;0az\0\xff", 11);
                 const auto letter = static_cast<size_t>(random.below(11));
                 if (random.chance(0.5)) {

@@ -11,8 +11,8 @@ namespace weir {
 namespace {
 
 bool is_own_field(std::string_view name) {
-    for (const std::string_view own : {"content-length", "transfer-encoding", "connection", "date",
-                                       "server"}) {
+    for (const std::string_view own :
+         {"content-length", "transfer-encoding", "connection", "date", "server"}) {
         if (equals_ignore_case(name, own)) return true;
     }
     return false;

@@ -20,8 +20,11 @@ TEST(ResponseFormat, HeadHasOwnFieldsOnceAndNoSplit) {
                       .date = "D"};
     std::string out;
     append_response_head(out, head,
-                         {{"Content-Length", "77"}, {"X-A", "b"}, {"Server", "evil"},
-                          {"X-Split", "a\r\nSet-Cookie: b"}, {"X\n", "c"}});
+                         {{"Content-Length", "77"},
+                          {"X-A", "b"},
+                          {"Server", "evil"},
+                          {"X-Split", "a\r\nSet-Cookie: b"},
+                          {"X\n", "c"}});
     EXPECT_EQ(out,
               "HTTP/1.1 404 Not Found\r\ndate: D\r\nserver: weir\r\nX-A: b\r\n"
               "content-length: 5\r\nconnection: close\r\n\r\n");

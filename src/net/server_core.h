@@ -3,12 +3,12 @@
 // Internal to net: includes Asio. Only connection.cpp and http_server.cpp may include it.
 
 #include <atomic>
-#include <boost/asio/io_context.hpp>
 #include <memory>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "net/asio.h"
 #include "net/http_server.h"
 #include "net/tls_context.h"
 

@@ -68,7 +68,8 @@ StreamSocket::Status StreamSocket::handshake() {
 
 StreamSocket::Progress StreamSocket::read(char* buffer, size_t size) {
     if (ssl_) {
-        const int result = SSL_read(ssl_, buffer, static_cast<int>(std::min<size_t>(size, INT_MAX)));
+        const int result =
+            SSL_read(ssl_, buffer, static_cast<int>(std::min<size_t>(size, INT_MAX)));
         if (result > 0) return {Status::kOk, static_cast<size_t>(result)};
         return progress_of(result);
     }

@@ -14,7 +14,7 @@ namespace weir {
 /// A connected, non-blocking socket, plain or under TLS, that says what it waits for. Knows no
 /// event loop. Owns the descriptor.
 class StreamSocket {
-   public:
+ public:
     enum class Status {
         kOk,
         kWantRead,   // Try again when readable (TLS may want this while writing).
@@ -52,7 +52,7 @@ class StreamSocket {
     int fd() const { return fd_; }
     void close();
 
-   private:
+ private:
     Progress progress_of(int result);
 
     int fd_;

@@ -27,7 +27,7 @@ inline HttpServerOptions local_options() {
 }
 
 class TestServer {
-   public:
+ public:
     using Setup = std::function<void(HttpServer&)>;
 
     explicit TestServer(HttpServer::Handler handler, HttpServerOptions options = local_options(),
@@ -73,7 +73,7 @@ class TestServer {
         done.get_future().wait();
     }
 
-   private:
+ private:
     HttpServerOptions options_;
     std::unique_ptr<HttpServer> server_;
     std::thread thread_;
@@ -81,7 +81,7 @@ class TestServer {
 
 /// A number that other threads raise and a test waits for.
 class TestCounter {
-   public:
+ public:
     void add() {
         const std::lock_guard lock(mutex_);
         ++count_;
@@ -97,7 +97,7 @@ class TestCounter {
         return count_;
     }
 
-   private:
+ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     int count_ = 0;

@@ -48,14 +48,14 @@ Result<void> load_key_pair(SSL_CTX* context, const TlsFiles& files) {
         const unsigned long code = ERR_peek_error();
         if (ERR_GET_REASON(code) == X509_R_KEY_VALUES_MISMATCH) {
             ERR_clear_error();
-            return file_error(flag, keyfile,
-                              concat("this key does not belong to the certificate in ",
-                                     files.certfile));
+            return file_error(
+                flag, keyfile,
+                concat("this key does not belong to the certificate in ", files.certfile));
         }
-        return file_error(flag, keyfile,
-                          concat("no private key in PEM form without a password (",
-                                 take_ssl_error(), ")",
-                                 own_file ? "" : "; give its file with --ssl-keyfile"));
+        return file_error(
+            flag, keyfile,
+            concat("no private key in PEM form without a password (", take_ssl_error(), ")",
+                   own_file ? "" : "; give its file with --ssl-keyfile"));
     }
     return {};
 }
@@ -89,7 +89,7 @@ Result<void> load_client_check(SSL_CTX* context, const TlsFiles& files) {
 }
 
 std::string stamp_of(const std::string& path) {
-    struct stat info{};
+    struct stat info {};
     if (path.empty() || ::stat(path.c_str(), &info) != 0) return "-";
     return concat(info.st_dev, "/", info.st_ino, "/", info.st_size, "/", info.st_mtim.tv_sec, ".",
                   info.st_mtim.tv_nsec);

@@ -24,7 +24,7 @@ Result<SslContext> make_server_context(const TlsFiles& files);
 
 /// TLS settings whose files may be replaced while the server runs. IO thread only.
 class TlsContext {
-   public:
+ public:
     static Result<std::unique_ptr<TlsContext>> create(const TlsFiles& files);
 
     /// Loads the files anew if one of them changed (device, inode, size, time). Files that do not
@@ -34,7 +34,7 @@ class TlsContext {
 
     const SslContext& current() const { return current_; }
 
-   private:
+ private:
     TlsFiles files_;
     std::string stamp_;
     SslContext current_;

@@ -23,7 +23,7 @@ void ok(HttpRequest&& request, const std::shared_ptr<HttpResponder>& responder) 
 
 /// A folder with certificates made for the test; the names stand for their subjects.
 class Tls : public testing::Test {
-   protected:
+ protected:
     void SetUp() override {
         char pattern[] = "/tmp/weir-tls-XXXXXX";
         ASSERT_NE(::mkdtemp(pattern), nullptr);
@@ -61,8 +61,7 @@ class Tls : public testing::Test {
         X509_set_pubkey(certificate.get(), key.get());
         X509_NAME* const subject = X509_get_subject_name(certificate.get());
         X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
-                                   reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1,
-                                   0);
+                                   reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
         X509_set_issuer_name(certificate.get(), subject);
         X509_EXTENSION* const names =
             X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, "IP:127.0.0.1");
@@ -122,8 +121,8 @@ TEST_F(Tls, ClientsThatVerifyRefuseStrangers) {
     options.tls_verify = true;
     const auto client = HttpClient::connect(options);
     ASSERT_FALSE(client.has_value());
-    EXPECT_EQ(client.error().text, concat("127.0.0.1:", options.port,
-                                          ": TLS handshake: certificate verify failed"));
+    EXPECT_EQ(client.error().text,
+              concat("127.0.0.1:", options.port, ": TLS handshake: certificate verify failed"));
     EXPECT_EQ(server.client().get("/a")->body, "/a");
 }
 
@@ -207,24 +206,24 @@ TEST_F(Tls, RefusalsNameTheFile) {
     EXPECT_EQ(refusal(), concat("--ssl-certfile ", path("none.crt"), ": cannot open ",
                                 path("none.crt"), ": No such file or directory"));
     options_.ssl_certfile = junk;
-    EXPECT_EQ(refusal(), concat("--ssl-certfile ", junk,
-                                ": no certificate in PEM form (no start line)"));
+    EXPECT_EQ(refusal(),
+              concat("--ssl-certfile ", junk, ": no certificate in PEM form (no start line)"));
     options_ = good;
     options_.ssl_keyfile = path("other.key");
-    EXPECT_EQ(refusal(), concat("--ssl-keyfile ", path("other.key"),
-                                ": this key does not belong to the certificate in ",
-                                path("server.crt")));
+    EXPECT_EQ(refusal(),
+              concat("--ssl-keyfile ", path("other.key"),
+                     ": this key does not belong to the certificate in ", path("server.crt")));
     options_.ssl_keyfile = path("locked.key");
-    EXPECT_TRUE(refusal().starts_with(
-        concat("--ssl-keyfile ", path("locked.key"), ": no private key in PEM form without a "
-                                                     "password (")))
+    EXPECT_TRUE(refusal().starts_with(concat("--ssl-keyfile ", path("locked.key"),
+                                             ": no private key in PEM form without a "
+                                             "password (")))
         << refusal();
     options_.ssl_keyfile = "";
     EXPECT_TRUE(refusal().ends_with("; give its file with --ssl-keyfile")) << refusal();
     options_ = good;
     options_.ssl_ca_certs = junk;
-    EXPECT_TRUE(refusal().starts_with(
-        concat("--ssl-ca-certs ", junk, ": no certificates in PEM form (")))
+    EXPECT_TRUE(
+        refusal().starts_with(concat("--ssl-ca-certs ", junk, ": no certificates in PEM form (")))
         << refusal();
     options_ = good;
     options_.ssl_cert_reqs = 2;
@@ -234,12 +233,14 @@ TEST_F(Tls, RefusalsNameTheFile) {
     EXPECT_EQ(refusal(), "--ssl-cert-reqs 3: must be 0 (none), 1 (optional) or 2 (required)");
     options_ = good;
     options_.ssl_ciphers = "NONSENSE";
-    EXPECT_EQ(refusal(), "--ssl-ciphers \"NONSENSE\" names no cipher that OpenSSL knows; `openssl "
-                         "ciphers` lists them");
+    EXPECT_EQ(refusal(),
+              "--ssl-ciphers \"NONSENSE\" names no cipher that OpenSSL knows; `openssl "
+              "ciphers` lists them");
     options_ = good;
     options_.ssl_certfile = "";
-    EXPECT_EQ(refusal(), "--ssl-keyfile and --ssl-ca-certs do nothing without a certificate: give "
-                         "its file with --ssl-certfile");
+    EXPECT_EQ(refusal(),
+              "--ssl-keyfile and --ssl-ca-certs do nothing without a certificate: give "
+              "its file with --ssl-certfile");
 }
 
 TEST_F(Tls, ChangedFilesServeNewConnections) {
