@@ -72,6 +72,8 @@ void Connection::start() {
 void Connection::start_refused() {
     // A handshake for a refusal would cost more than a request.
     if (!stream_ || socket_.tls()) return close();
+    refused_ = true;
+    ++core_.num_refused_open;
     phase_ = Phase::kReading;
     refuse(503, "too many connections: try again later");
     arm_read();
@@ -404,6 +406,7 @@ void Connection::close() {
     open_serial_ = 0;
     core_.requests_in_flight -= num_open;
     --core_.connections_open;
+    if (refused_) --core_.num_refused_open;
     // Posted: the owner may be inside write() and is not entered again.
     if (on_close_) asio::post(core_.io, std::exchange(on_close_, nullptr));
     timer_.reset();

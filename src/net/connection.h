@@ -99,6 +99,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     int64_t timer_us_ = 0;  // When timer_ fires; it may be early, then it is armed anew.
     int64_t body_bytes_seen_ = 0;
     RequestParser::State deadline_state_ = RequestParser::State::kStart;
+    bool refused_ = false;
     bool read_armed_ = false;
     bool write_armed_ = false;
     bool consuming_ = false;

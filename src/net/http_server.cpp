@@ -168,11 +168,11 @@ void AsioHttpServer::pause_accept() {
 }
 
 void AsioHttpServer::add_connection(int fd, const sockaddr_storage& address) {
-    const int64_t num_open = core_.connections_open;
-    const bool refused = num_open >= core_.options.connections_max;
+    const int64_t num_served = core_.connections_open - core_.num_refused_open;
+    const bool refused = num_served >= core_.options.connections_max;
     ++core_.connections_total;
     if (refused) ++core_.connections_refused_total;
-    if (num_open >= core_.options.connections_max + kRefusedMax) {
+    if (refused && core_.num_refused_open >= kRefusedMax) {
         ::close(fd);
         return;
     }

@@ -40,7 +40,7 @@ struct HttpResponse {
 class HttpResponder {
  public:
     virtual ~HttpResponder() = default;
-    /// Whole answer; the last call for this request.
+    /// Whole answer; the only call for this request.
     virtual void send(HttpResponse response) = 0;
     /// Begins a chunked answer (HTTP/1.0: until close).
     virtual void begin_stream(int status, HttpHeaders headers) = 0;

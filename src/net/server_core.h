@@ -34,6 +34,7 @@ struct ServerCore {
     std::unique_ptr<TlsContext> tls;
     bool stopping = false;  // Answers announce the end of their connection.
 
+    int64_t num_refused_open = 0;  // Of connections_open: those that only get a 503.
     std::atomic<int64_t> connections_open{0};
     std::atomic<int64_t> connections_total{0};
     std::atomic<int64_t> connections_refused_total{0};

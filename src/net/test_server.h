@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "net/http_client.h"
@@ -101,6 +102,22 @@ class TestCounter {
     std::mutex mutex_;
     std::condition_variable changed_;
     int count_ = 0;
+};
+
+/// Keeps requests open; a test answers them later, on the IO thread.
+struct Held {
+    std::vector<std::shared_ptr<HttpResponder>> responders;
+    TestCounter arrived;
+    TestCounter closed;
+
+    HttpServer::Handler handler(bool stream = false) {
+        return [this, stream](HttpRequest&&, const std::shared_ptr<HttpResponder>& responder) {
+            responder->on_close([this] { closed.add(); });
+            if (stream) responder->begin_stream(200, {});
+            responders.push_back(responder);
+            arrived.add();
+        };
+    }
 };
 
 }  // namespace weir
