@@ -132,6 +132,21 @@ TEST(GgufModel, TinyLlamaIsAccepted) {
     EXPECT_EQ(error_with_key([](GgufBuilder&) {}), "accepted");
 }
 
+// Written by PyPI gguf 0.19.0's GGUFWriter.
+TEST(GgufModel, FilesOfAnotherWriterAreAccepted) {
+    for (const char* name : {"llama", "gemma3"}) {
+        const auto model =
+            open_gguf_model(test_file(std::string("corpus/gguf/tiny-") + name + ".gguf"));
+        ASSERT_TRUE(model.has_value()) << model.error().text;
+        EXPECT_EQ((*model)->config().family, name);
+        EXPECT_EQ((*model)->config().name, "tiny");
+        const TensorView* down = (*model)->find("blk.0.ffn_down.weight");
+        ASSERT_NE(down, nullptr);
+        EXPECT_EQ(down->rows, 4);
+        EXPECT_EQ(down->cols, 2);
+    }
+}
+
 TEST(GgufModel, UnknownArchitectureListsTheKnownOnes) {
     EXPECT_EQ(error_of(GgufBuilder().string("general.architecture", "weirtest").build()),
               "x.gguf: unknown architecture weirtest; weir runs gemma3, llama");

@@ -324,7 +324,7 @@ TEST(Gguf, TooManyKeysAreRefused) {
               "x.gguf: the header announces 65537 keys; at most 65536 are read");
 }
 
-// Counts and sizes that PyPI gguf 0.17 reports for the two real files.
+// Counts and sizes that PyPI gguf 0.19.0 reports for the two real files.
 TEST(Gguf, RealFiles) {
     const auto smollm = GgufFile::open(test_model("smollm2"));
     ASSERT_TRUE(smollm.has_value()) << smollm.error().text;
@@ -343,6 +343,50 @@ TEST(Gguf, RealFiles) {
     EXPECT_EQ(gemma->tensors().size(), 236U);
     EXPECT_EQ(gemma->get_f32s("tokenizer.ggml.scores")->size(), 262'144U);
     EXPECT_EQ(gemma->get_i32s("tokenizer.ggml.token_type")->size(), 262'144U);
+}
+
+/// Of all tensors: the sum of byte * (1 + its index in the tensor % 251), as numpy computes it from
+/// PyPI gguf's views; a wrong offset, size or order inside a tensor changes it.
+int64_t checksum(const GgufFile& file) {
+    int64_t sum = 0;
+    for (const GgufTensor& tensor : file.tensors()) {
+        int64_t weight = 1;
+        for (const std::byte byte : tensor.view.data) {
+            sum += std::to_integer<int64_t>(byte) * weight;
+            weight = weight == 251 ? 1 : weight + 1;
+        }
+    }
+    return sum;
+}
+
+TEST(Gguf, BytesOfRealTensorsAgreeWithPyPiGguf) {
+    EXPECT_EQ(checksum(*GgufFile::open(test_model("smollm2"))), 1'511'152'156'443);
+    EXPECT_EQ(checksum(*GgufFile::open(test_model("gemma3"))), 3'847'835'895'115);
+}
+
+// GGML_QUANT_SIZES of PyPI gguf 0.19.0.
+TEST(TensorType, SizesOfBlocks) {
+    struct Row {
+        uint32_t id;
+        const char* name;
+        int32_t block_size;
+        int32_t block_bytes;
+    };
+    const Row rows[] = {{0, "F32", 1, 4},       {1, "F16", 1, 2},      {2, "Q4_0", 32, 18},
+                        {3, "Q4_1", 32, 20},    {6, "Q5_0", 32, 22},   {7, "Q5_1", 32, 24},
+                        {8, "Q8_0", 32, 34},    {10, "Q2_K", 256, 84}, {11, "Q3_K", 256, 110},
+                        {12, "Q4_K", 256, 144}, {13, "Q5_K", 256, 176}, {14, "Q6_K", 256, 210},
+                        {30, "BF16", 1, 2}};
+    for (const Row& row : rows) {
+        const TensorTypeInfo* info = tensor_type_info(row.id);
+        ASSERT_NE(info, nullptr) << row.name;
+        EXPECT_STREQ(info->name, row.name);
+        EXPECT_EQ(info->block_size, row.block_size) << row.name;
+        EXPECT_EQ(info->block_bytes, row.block_bytes) << row.name;
+    }
+    for (const uint32_t id : {4U, 5U, 9U, 15U, 16U, 29U, 31U, 1000U, UINT32_MAX}) {
+        EXPECT_EQ(tensor_type_info(id), nullptr) << id;
+    }
 }
 
 TEST(Gguf, MissingFile) {

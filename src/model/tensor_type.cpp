@@ -8,7 +8,6 @@ namespace weir {
 
 namespace {
 
-// Sizes as PyPI gguf 0.x has them in GGML_QUANT_SIZES; gguf_test.cpp compares with real files.
 constexpr std::array<TensorTypeInfo, 13> kTypes{{
     {TensorType::kF32, "F32", 1, 4},
     {TensorType::kF16, "F16", 1, 2},
