@@ -30,10 +30,10 @@ struct ExecutorOutput {
     }
 };
 
-/// Computes steps. Implementations: CpuExecutor, the simulator's cost model, scripts in tests. Called
-/// by the engine thread only.
+/// Computes steps. Implementations: CpuExecutor, the simulator's cost model, scripts in tests.
+/// Called by the engine thread only.
 class Executor {
-   public:
+ public:
     virtual ~Executor() = default;
     /// Fills `output` (cleared first). An error is final: the engine stops with it.
     virtual Result<void> execute(const SchedulerOutput& step, ExecutorOutput& output) = 0;
