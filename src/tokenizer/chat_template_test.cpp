@@ -3,6 +3,11 @@
 #include "tokenizer/chat_template.h"
 
 #include <gtest/gtest.h>
+#include <lzma.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "base/testing.h"
 #include "base/text.h"
@@ -55,6 +60,88 @@ TEST(ChatTemplate, CasesFromTheField) {
         EXPECT_NE(text.error().text.find(wanted), std::string::npos) << text.error().text;
     }
 }
+
+// The template inside of the default model's file.
+constexpr const char* kSmolLm2 =
+    "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
+    "{{ '<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face"
+    "<|im_end|>\n' }}{% endif %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + "
+    "'<|im_end|>' + '\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}"
+    "{% endif %}";
+
+void expect_golden(const ChatTemplate& parsed, const Json& golden, const std::string& bos,
+                   const std::string& eos) {
+    for (const Json& one : golden["chat_template"].items()) {
+        SCOPED_TRACE(one["messages"].dump());
+        ChatRenderInput input;
+        input.messages = one["messages"];
+        input.tools = one["tools"];
+        input.add_generation_prompt = one["add_generation_prompt"].as_bool();
+        input.bos_token = bos;
+        input.eos_token = eos;
+        input.date_string = "26 Jul 2024";
+        const auto segments = parsed.render(input);
+        if (one["text"].is_string()) {
+            ASSERT_TRUE(segments.has_value()) << segments.error().text;
+            EXPECT_EQ(joined(*segments), one["text"].as_string());
+        } else {
+            ASSERT_FALSE(segments.has_value());
+            const std::string& wanted = one["error"].as_string();
+            EXPECT_NE(wanted.find(segments.error().text), std::string::npos)
+                << "want " << wanted << ", got " << segments.error().text;
+        }
+    }
+}
+
+TEST(ChatTemplate, GoldenOfTheDefaultModel) {
+    const Json golden = read_json_file(test_file("golden/smollm2.json")).value();
+    ASSERT_EQ(golden["chat_template"].size(), 10u);
+    expect_golden(*parse_chat_template(kSmolLm2).value(), golden, "<|im_start|>", "<|im_end|>");
+}
+
+std::string read_xz(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream packed;
+    packed << file.rdbuf();
+    const std::string in = packed.str();
+    std::string out(size_t{16} << 20, '\0');
+    uint64_t memory_max = UINT64_MAX;
+    size_t in_pos = 0;
+    size_t out_pos = 0;
+    const lzma_ret status = lzma_stream_buffer_decode(
+        &memory_max, 0, nullptr, reinterpret_cast<const uint8_t*>(in.data()), &in_pos, in.size(),
+        reinterpret_cast<uint8_t*>(out.data()), &out_pos, out.size());
+    EXPECT_EQ(status, LZMA_OK) << path;
+    out.resize(out_pos);
+    return out;
+}
+
+class FamilyTemplates : public testing::TestWithParam<const char*> {};
+
+// The published files of the families lie outside the project (their licences are their own).
+TEST_P(FamilyTemplates, Golden) {
+    const std::string name = GetParam();
+    const std::string data = concat(WEIR_SOURCE_DIR, "/../shared/data/");
+    const std::string path = concat(data, "tokenizers/", name, "/tokenizer_config.json.xz");
+    if (!std::filesystem::exists(path)) GTEST_SKIP() << name << ": no published files here";
+    const Json config = parse_json(read_xz(path)).value();
+    const Json golden = read_json_file(concat(data, "golden/", name, ".json")).value();
+    ASSERT_EQ(golden["chat_template"].size(), 10u);
+    const auto token = [&config](std::string_view key) {
+        const Json& entry = config[key];
+        if (entry.is_string()) return entry.as_string();
+        return entry.is_object() ? entry["content"].as_string() : std::string();
+    };
+    const auto parsed = parse_chat_template(config["chat_template"].as_string());
+    ASSERT_TRUE(parsed.has_value()) << parsed.error().text;
+    expect_golden(**parsed, golden, token("bos_token"), token("eos_token"));
+    // Only Gemma's loops over the parts of a content.
+    EXPECT_EQ((*parsed)->wants_content_parts(), name == "gemma3");
+}
+
+INSTANTIATE_TEST_SUITE_P(Published, FamilyTemplates,
+                         testing::Values("gemma3", "qwen3", "llama3_1", "deepseek_v3"),
+                         [](const auto& family) { return std::string(family.param); });
 
 }  // namespace
 }  // namespace weir

@@ -27,10 +27,9 @@ struct Parts {
     int64_t day_of_year;  // From 0.
 
     explicit Parts(int64_t unix_s) {
-        using namespace std::chrono;
-        const sys_seconds moment{seconds{unix_s}};
-        const sys_days date = floor<days>(moment);
-        const year_month_day calendar{date};
+        const std::chrono::sys_seconds moment{std::chrono::seconds{unix_s}};
+        const auto date = std::chrono::floor<std::chrono::days>(moment);
+        const std::chrono::year_month_day calendar{date};
         year = static_cast<int>(calendar.year());
         month = static_cast<unsigned>(calendar.month());
         day = static_cast<unsigned>(calendar.day());
@@ -39,7 +38,8 @@ struct Parts {
         minute = of_day / 60 % 60;
         second = of_day % 60;
         weekday = std::chrono::weekday{date}.c_encoding();
-        day_of_year = (date - sys_days{calendar.year() / January / 1}).count();
+        const std::chrono::sys_days new_year{calendar.year() / std::chrono::January / 1};
+        day_of_year = (date - new_year).count();
     }
     int64_t hour12() const { return (hour + 11) % 12 + 1; }
     int64_t monday_based() const { return (weekday + 6) % 7; }
