@@ -35,7 +35,8 @@ bool Choice::take(const GenerationJob& job, const RequestOutput& output) {
         finish = output.finish_reason;
         if (output.stop_token_id) stop_reason = concat(*output.stop_token_id);
         if (finish == FinishReason::kRepetition) stop_reason = "\"repetition_detected\"";
-        detokenizer.finish();
+        // An incomplete character at the end becomes U+FFFD; what was held back is released.
+        text += stops.push(detokenizer.finish(), false).text;
         text += stops.finish();
     }
     return false;

@@ -66,6 +66,10 @@ Result<void> EngineCore::step(const StepInput& input, StepOutput& output) {
     stats.prefix_cache_queries = facts.prefix_cache_queries;
     stats.prefix_cache_hits = facts.prefix_cache_hits;
     stats.idle = step.requests.empty();
+    for (const ScheduledRequest& request : step.requests) {
+        if (request.num_computed_tokens >= request.num_prompt_tokens) continue;
+        (request.samples ? stats.num_last_prefills : stats.num_partial_prefills) += 1;
+    }
     if (!stats.idle) {
         TRY_VOID(core.executor.execute(step, core.executed));
         CHECK(core.executed.sampled.size() == step.requests.size());

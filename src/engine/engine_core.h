@@ -56,6 +56,8 @@ struct StepStats {
     int32_t num_scheduled_tokens = 0;
     int32_t num_scheduled_prompt_tokens = 0;
     int32_t num_scheduled_requests = 0;
+    int32_t num_partial_prefills = 0;  // Prompt chunks that leave a rest of the prompt.
+    int32_t num_last_prefills = 0;     // Prompts computed to their end.
     int32_t num_preempted = 0;
     int64_t prefix_cache_queries = 0;
     int64_t prefix_cache_hits = 0;

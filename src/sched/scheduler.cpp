@@ -73,9 +73,13 @@ void Scheduler::add(NewRequest&& request, int64_t now_us) {
     CHECK(requests_.emplace(state->id, std::move(state)).second);
 }
 
-RequestState* Scheduler::find(RequestId id) {
+const RequestState* Scheduler::find(RequestId id) const {
     const auto found = requests_.find(id);
     return found == requests_.end() ? nullptr : found->second.get();
+}
+
+RequestState* Scheduler::find(RequestId id) {
+    return const_cast<RequestState*>(std::as_const(*this).find(id));
 }
 
 void Scheduler::remove(RequestState& request) {

@@ -34,6 +34,7 @@ class Scheduler {
     void add(NewRequest&& request, int64_t now_us);
     /// Null if it has finished, was aborted or never came.
     RequestState* find(RequestId id);
+    const RequestState* find(RequestId id) const;
     /// Ends a request, whatever its status: its blocks and its slot are free at once.
     void remove(RequestState& request);
 

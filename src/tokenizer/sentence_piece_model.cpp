@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <tuple>
+#include <cstring>
 
 #include "base/check.h"
 #include "base/text.h"
+#include "tokenizer/score_merges.h"
 #include "tokenizer/text_model.h"
 #include "tokenizer/utf8.h"
 
@@ -12,69 +12,20 @@ namespace weir {
 namespace {
 
 constexpr std::string_view kBlank = "\xe2\x96\x81";  // U+2581.
-
-// A longer token is never made by merging: cutting a hostile one takes quadratic time.
-constexpr size_t kMergedBytesMax = 512;
-
-size_t num_chars(std::string_view text) {
-    return static_cast<size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
-/// Every way to cut a token into two tokens is a merge. Order: user-defined tokens first, then by score;
-/// of one score the longer left part, then the longer right part (in characters). That is how the merges
-/// of a tokenizer.json are listed that was made from a SentencePiece model (checked on Gemma 3).
-std::vector<BpeMerge> merges_from_scores(const Vocabulary& vocabulary,
-                                         const std::vector<float>& scores) {
-    struct Cut {
-        TokenId left, right;
-        uint32_t left_chars, right_chars;
-    };
-    std::vector<TokenId> ids(static_cast<size_t>(vocabulary.size()));
-    std::iota(ids.begin(), ids.end(), 0);
-    const auto key = [&](TokenId id) {
-        const bool user = vocabulary.type(id) == TokenType::kUserDefined;
-        return std::pair(user ? 0 : 1, -scores[static_cast<size_t>(id)]);
-    };
-    std::stable_sort(ids.begin(), ids.end(),
-                     [&](TokenId a, TokenId b) { return key(a) < key(b); });
-    std::vector<BpeMerge> out;
-    std::vector<std::pair<Cut, TokenId>> group;  // Of tokens with one key.
-    const auto flush = [&] {
-        std::stable_sort(group.begin(), group.end(), [](const auto& a, const auto& b) {
-            return std::tuple(b.first.left_chars, b.first.right_chars) <
-                   std::tuple(a.first.left_chars, a.first.right_chars);
-        });
-        for (const auto& [cut, id] : group) out.push_back({cut.left, cut.right, id});
-        group.clear();
-    };
-    for (size_t i = 0; i < ids.size(); ++i) {
-        if (i > 0 && key(ids[i]) != key(ids[i - 1])) flush();
-        const TokenType type = vocabulary.type(ids[i]);
-        if (type != TokenType::kNormal && type != TokenType::kUserDefined) continue;
-        const std::string_view token = vocabulary.string(ids[i]);
-        if (token.size() > kMergedBytesMax) continue;
-        const auto chars = static_cast<uint32_t>(num_chars(token));
-        uint32_t left_chars = 0;
-        for (size_t cut = 1; cut < token.size(); ++cut) {
-            if ((token[cut] & 0xc0) == 0x80) continue;
-            ++left_chars;
-            const TokenId left = vocabulary.find(token.substr(0, cut));
-            if (left == kNoToken) continue;
-            const TokenId right = vocabulary.find(token.substr(cut));
-            if (right == kNoToken) continue;
-            group.push_back({{left, right, left_chars, chars - left_chars}, ids[i]});
-        }
-    }
-    flush();
-    return out;
-}
+// Words that are found whole: the best of those that begin with a blank. More of them would cost start
+// time (each is merged once to see that it comes out whole) and are rare in text.
+constexpr size_t kWholeWordsMax = 65'536;
+constexpr size_t kDirectChars = 0x10000;
 
 class SentencePieceModel final : public TextModel {
    public:
     SentencePieceModel(const Vocabulary& vocabulary, const std::vector<BpeMerge>& merges,
                        const SentencePieceOptions& options)
-        : vocabulary_(&vocabulary), options_(options), merger_(merges) {
+        : vocabulary_(&vocabulary),
+          options_(options),
+          merger_(merges),
+          words_(kWholeWordsMax),
+          chars_(kDirectChars, kNoToken) {
         cut_before_blanks_ = true;
         for (const BpeMerge& merge : merges) {
             if (vocabulary.string(merge.right).starts_with(kBlank) &&
@@ -82,67 +33,123 @@ class SentencePieceModel final : public TextModel {
                 cut_before_blanks_ = false;
             }
         }
+        for (TokenId id = 0; id < vocabulary.size(); ++id) add_char(id);
+        add_words(merges);
     }
 
     void encode(std::string_view text, EncodeScratch& scratch,
                 std::vector<TokenId>& out) const override {
-        CHECK(text.size() <= UINT32_MAX / kBlank.size());
-        std::string& escaped = scratch.text;
-        escaped.clear();
-        if (options_.add_space_prefix) escaped += kBlank;
-        for (const char c : text) {
-            if (c == ' ') {
-                escaped += kBlank;
-            } else {
-                escaped += c;
-            }
-        }
-        scratch.bpe.symbols.clear();
+        CHECK(text.size() <= UINT32_MAX / kBlank.size() - 1);
+        const std::string_view escaped = escape(text, scratch);
         bool after_unknown = false;
-        for (size_t pos = 0; pos < escaped.size();) {
-            if (cut_before_blanks_ && begins_word(escaped, pos)) {
-                merger_.merge(scratch.bpe, out);
-                scratch.bpe.symbols.clear();
-            }
-            pos += push_char(std::string_view(escaped).substr(pos), scratch.bpe.symbols,
-                             after_unknown);
+        uint32_t begin = 0;
+        for (const uint32_t end : scratch.ends) {
+            encode_word(escaped.substr(begin, end - begin), scratch.bpe, after_unknown, out);
+            begin = end;
         }
-        merger_.merge(scratch.bpe, out);
     }
 
    private:
-    /// No merge crosses from text into a blank, so that a word can be merged by itself.
-    static bool begins_word(std::string_view text, size_t pos) {
-        return pos >= kBlank.size() && text.substr(pos).starts_with(kBlank) &&
-               text.substr(pos - kBlank.size(), kBlank.size()) != kBlank;
+    void add_char(TokenId id) {
+        const std::string_view token = vocabulary_->string(id);
+        if (token.empty() || token.size() > 3 || vocabulary_->is_special(id)) return;
+        const Utf8Char c = decode_utf8(token, 0);
+        if (c.bytes != token.size() || chars_[c.code_point] != kNoToken) return;
+        chars_[c.code_point] = id;
     }
 
-    /// Appends the first character of `text`: its token, else its bytes' tokens, else the unknown token,
-    /// once for a run of them. Returns its length.
-    size_t push_char(std::string_view text, std::vector<TokenId>& symbols,
-                     bool& after_unknown) const {
-        const Utf8Char c = decode_utf8(text, 0);
-        const size_t bytes = c.bytes > 0 ? c.bytes : 1;
-        const TokenId whole = c.bytes > 0 ? find_char(text.substr(0, bytes)) : kNoToken;
-        if (whole != kNoToken) {
-            symbols.push_back(whole);
-            after_unknown = false;
-            return bytes;
+    /// Words that their merges make one token, the best kWholeWordsMax.
+    void add_words(const std::vector<BpeMerge>& merges) {
+        BpeScratch scratch;
+        TokenId last = kNoToken;
+        size_t count = 0;
+        for (const BpeMerge& merge : merges) {
+            if (count == kWholeWordsMax) break;
+            const std::string_view word = vocabulary_->string(merge.merged);
+            if (merge.merged == last || !word.starts_with(kBlank)) continue;
+            if (words_.find(word) != kNoToken) continue;
+            last = merge.merged;
+            bool after_unknown = false;
+            fill_symbols(word, scratch, after_unknown);
+            if (merger_.merge_to_one(scratch) != merge.merged) continue;
+            words_.insert(word, merge.merged);
+            ++count;
         }
-        if (options_.byte_fallback && has_byte_tokens(text.substr(0, bytes))) {
-            for (size_t i = 0; i < bytes; ++i) {
-                symbols.push_back(vocabulary_->byte_token(static_cast<uint8_t>(text[i])));
+        words_.finish();
+    }
+
+    /// Blanks as U+2581, with the ends of words, within which merges stay, in scratch.ends. A word ends
+    /// before a blank that follows something else, if no merge crosses there.
+    std::string_view escape(std::string_view text, EncodeScratch& scratch) const {
+        scratch.ends.clear();
+        scratch.text.resize((text.size() + 1) * kBlank.size());
+        char* const base = scratch.text.data();
+        char* out = base;
+        bool blank = true;
+        const auto put_blank = [&] {
+            if (!blank && cut_before_blanks_) {
+                scratch.ends.push_back(static_cast<uint32_t>(out - base));
             }
-            after_unknown = false;
-            return bytes;
+            std::memcpy(out, kBlank.data(), kBlank.size());
+            out += kBlank.size();
+            blank = true;
+        };
+        if (options_.add_space_prefix) put_blank();
+        for (size_t pos = 0; pos < text.size(); ++pos) {
+            if (text[pos] == ' ') {
+                put_blank();
+            } else if (text[pos] == kBlank[0] && text.substr(pos).starts_with(kBlank)) {
+                put_blank();
+                pos += kBlank.size() - 1;
+            } else {
+                *out++ = text[pos];
+                blank = false;
+            }
         }
-        if (options_.unk != kNoToken && !after_unknown) symbols.push_back(options_.unk);
-        after_unknown = true;
-        return bytes;
+        scratch.ends.push_back(static_cast<uint32_t>(out - base));
+        return {base, static_cast<size_t>(out - base)};
     }
 
-    TokenId find_char(std::string_view text) const {
-        const TokenId id = vocabulary_->find(text);
+    void encode_word(std::string_view word, BpeScratch& scratch, bool& after_unknown,
+                     std::vector<TokenId>& out) const {
+        const TokenId whole = words_.find(word);
+        if (whole != kNoToken) {
+            out.push_back(whole);
+            after_unknown = false;
+            return;
+        }
+        fill_symbols(word, scratch, after_unknown);
+        merger_.merge(scratch, out);
+    }
+
+    /// Each character: its token, else its bytes' tokens, else the unknown token, once for a run.
+    void fill_symbols(std::string_view word, BpeScratch& scratch, bool& after_unknown) const {
+        scratch.symbols.clear();
+        for (size_t pos = 0; pos < word.size();) {
+            const Utf8Char c = decode_utf8(word, pos);
+            const std::string_view bytes = word.substr(pos, std::max<uint32_t>(c.bytes, 1));
+            pos += bytes.size();
+            const TokenId id = c.bytes > 0 ? find_char(c.code_point, bytes) : kNoToken;
+            if (id != kNoToken) {
+                scratch.symbols.push_back(id);
+                after_unknown = false;
+            } else if (options_.byte_fallback && has_byte_tokens(bytes)) {
+                for (const char byte : bytes) {
+                    scratch.symbols.push_back(vocabulary_->byte_token(static_cast<uint8_t>(byte)));
+                }
+                after_unknown = false;
+            } else {
+                if (options_.unk != kNoToken && !after_unknown) {
+                    scratch.symbols.push_back(options_.unk);
+                }
+                after_unknown = true;
+            }
+        }
+    }
+
+    TokenId find_char(char32_t c, std::string_view bytes) const {
+        if (c < kDirectChars) return chars_[c];
+        const TokenId id = vocabulary_->find(bytes);
         return id != kNoToken && vocabulary_->is_special(id) ? kNoToken : id;
     }
 
@@ -155,6 +162,8 @@ class SentencePieceModel final : public TextModel {
     const Vocabulary* vocabulary_;
     SentencePieceOptions options_;
     BpeMerger merger_;
+    WordTable words_;
+    std::vector<TokenId> chars_;  // Tokens of single characters of the basic plane.
     bool cut_before_blanks_;
 };
 
@@ -167,21 +176,20 @@ Result<std::unique_ptr<TextModel>> make_sentence_piece_model(const Vocabulary& v
     std::vector<BpeMerge> parsed;
     if (!merges.empty()) {
         TRY(parsed, parse_merges(vocabulary, merges));
-    } else {
-        if (scores.size() != static_cast<size_t>(vocabulary.size())) {
-            return fail(ErrorCode::kBadTokenizer,
-                        concat("the tokenizer has ", scores.size(), " scores for ",
-                               vocabulary.size(), " tokens"));
-        }
-        if (std::any_of(scores.begin(), scores.end(), [](float s) { return std::isnan(s); })) {
-            return fail(ErrorCode::kBadTokenizer, "a score of the tokenizer is not a number");
-        }
-        parsed = merges_from_scores(vocabulary, scores);
-        if (parsed.size() >= PairTable::kRankEnd) {
-            return fail(ErrorCode::kBadTokenizer,
-                        concat("the tokenizer has ", parsed.size(), " merges, at most ",
-                               PairTable::kRankEnd - 1, " are supported"));
-        }
+        return std::make_unique<SentencePieceModel>(vocabulary, parsed, options);
+    }
+    if (scores.size() != static_cast<size_t>(vocabulary.size())) {
+        return fail(ErrorCode::kBadTokenizer, concat("the tokenizer has ", scores.size(),
+                                                     " scores for ", vocabulary.size(), " tokens"));
+    }
+    if (std::any_of(scores.begin(), scores.end(), [](float s) { return std::isnan(s); })) {
+        return fail(ErrorCode::kBadTokenizer, "a score of the tokenizer is not a number");
+    }
+    parsed = merges_from_scores(vocabulary, scores);
+    if (parsed.size() >= PairTable::kRankEnd) {
+        return fail(ErrorCode::kBadTokenizer, concat("the tokenizer has ", parsed.size(),
+                                                     " merges, at most ", PairTable::kRankEnd - 1,
+                                                     " are supported"));
     }
     return std::make_unique<SentencePieceModel>(vocabulary, parsed, options);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -35,25 +36,28 @@ class StringIndex {
     template <typename Strings>
     void build(const Strings& strings) {
         slots_.assign(std::bit_ceil(strings.size() * 2 + 2), Slot{0, kNoToken});
-        for (size_t i = 0; i < strings.size(); ++i) {
-            const uint64_t hash = hash_bytes(strings[i]);
-            size_t slot = hash & (slots_.size() - 1);
-            const auto tag = static_cast<uint32_t>(hash >> 32);
-            bool known = false;
-            while (slots_[slot].index != kNoToken && !known) {
-                known = slots_[slot].tag == tag &&
-                        strings[static_cast<size_t>(slots_[slot].index)] == strings[i];
-                slot = (slot + 1) & (slots_.size() - 1);
-            }
-            if (!known) slots_[slot] = {tag, static_cast<TokenId>(i)};
+        std::array<uint64_t, kAhead> hashes;  // Of the strings to come: their slots are on the way.
+        for (size_t i = 0; i < strings.size() + kAhead; ++i) {
+            if (i >= kAhead) insert(i - kAhead, hashes[i % kAhead], strings);
+            if (i >= strings.size()) continue;
+            hashes[i % kAhead] = hash_bytes(strings[i]);
+            prefetch(hashes[i % kAhead]);
         }
     }
 
     /// kNoToken if there is none. `strings` is what build() got.
     template <typename Strings>
     TokenId find(std::string_view text, const Strings& strings) const {
+        return find_hashed(hash_bytes(text), text, strings);
+    }
+
+    /// find() in two steps, for many strings at once: the table is larger than the caches.
+    void prefetch(uint64_t hash) const {
+        if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+    }
+    template <typename Strings>
+    TokenId find_hashed(uint64_t hash, std::string_view text, const Strings& strings) const {
         if (slots_.empty()) return kNoToken;
-        const uint64_t hash = hash_bytes(text);
         const auto tag = static_cast<uint32_t>(hash >> 32);
         for (size_t slot = hash & (slots_.size() - 1); slots_[slot].index != kNoToken;
              slot = (slot + 1) & (slots_.size() - 1)) {
@@ -66,10 +70,23 @@ class StringIndex {
     }
 
    private:
+    static constexpr size_t kAhead = 16;
     struct Slot {
         uint32_t tag;
         TokenId index;
     };
+
+    template <typename Strings>
+    void insert(size_t i, uint64_t hash, const Strings& strings) {
+        const auto tag = static_cast<uint32_t>(hash >> 32);
+        size_t slot = hash & (slots_.size() - 1);
+        for (; slots_[slot].index != kNoToken; slot = (slot + 1) & (slots_.size() - 1)) {
+            const auto known = static_cast<size_t>(slots_[slot].index);
+            if (slots_[slot].tag == tag && strings[known] == strings[i]) return;
+        }
+        slots_[slot] = {tag, static_cast<TokenId>(i)};
+    }
+
     std::vector<Slot> slots_;
 };
 

@@ -40,6 +40,11 @@ class Vocabulary {
     }
     /// The token of that exact string (the lowest id, if several), or kNoToken.
     TokenId find(std::string_view token) const { return index_.find(token, tokens_); }
+    /// find() in two steps, for many at once; see StringIndex.
+    void prefetch(uint64_t hash) const { index_.prefetch(hash); }
+    TokenId find_hashed(uint64_t hash, std::string_view token) const {
+        return index_.find_hashed(hash, token, tokens_);
+    }
     /// The token of that byte alone (kByteLevel), or <0xXX> (kSentencePiece), or kNoToken.
     TokenId byte_token(uint8_t byte) const { return byte_tokens_[byte]; }
 
