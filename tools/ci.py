@@ -65,7 +65,7 @@ def stage_setup():
 
 
 def stage_build():
-    build("build", "weir", "weir-simtest", "all_tests")
+    build("build", "weir", "all_tests")
 
 
 def stage_unit():
@@ -206,7 +206,8 @@ STAGES = {
     "bench": (stage_bench, 30),
 }
 GROUPS = {
-    "test": ["setup", "build", "unit", "simulation", "docs", "cli", "conformance", "e2e"],
+    # "simulation" and "conformance" join when weir-simtest and the replay of the recordings exist.
+    "test": ["setup", "build", "unit", "docs", "cli", "e2e"],
     "check": ["setup", "tidy", "asan", "tsan", "fuzz", "bench-smoke", "soak-short"],
     "soak": ["setup", "build", "soak"],
     "bench": ["setup", "bench"],

@@ -229,7 +229,9 @@ TEST(ClientCases, RecordedRefusals) {
             EXPECT_EQ(answer->status, want["status"].as_int()) << answer->body;
             ++compared;
             if (!want["json"].find("error")) {
-                if (want.find("json")) EXPECT_EQ(answer->json(), want["json"]);
+                if (want.find("json")) {
+                    EXPECT_EQ(answer->json(), want["json"]);
+                }
                 continue;
             }
             const Json got = answer->json()["error"];

@@ -54,7 +54,7 @@ TEST(Logger, JsonLinesParse) {
     EXPECT_EQ((*line)["level"].as_string(), "WARNING");
     EXPECT_EQ((*line)["message"].as_string(), "say \"hi\"\n");
     EXPECT_EQ((*line)["tokens"].as_int(), 12);
-    EXPECT_EQ((*line)["text"].as_string(), "??!");
+    EXPECT_EQ((*line)["text"].as_string(), "?""?!");
     EXPECT_TRUE((*line)["none"].is_null());
     EXPECT_TRUE((*line)["source"].as_string().starts_with("log_test.cpp:"));
     EXPECT_TRUE(std::regex_match((*line)["time"].as_string(),

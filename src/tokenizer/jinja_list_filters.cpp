@@ -110,11 +110,12 @@ Result<std::vector<Keyed>> keyed(Interp& in, const V& self, const V* attribute,
     return out;
 }
 
-/// Stable; the first failed comparison ends it with its error.
-Result<void> sort_keyed(Interp& in, std::vector<Keyed>& items, bool descending) {
+/// Stable; the first failed comparison ends it with its error. `in_lists`: as if each key stood in a list,
+/// where equal ones are never ordered (jinja2's sort does so; two undefined ones are fine then).
+Result<void> sort_keyed(Interp& in, std::vector<Keyed>& items, bool descending, bool in_lists) {
     Result<void> status;
     std::stable_sort(items.begin(), items.end(), [&](const Keyed& a, const Keyed& b) {
-        if (!status) return false;
+        if (!status || (in_lists && equal(a.key, b.key, in.meter()))) return false;
         Result<bool> before =
             descending ? less(b.key, a.key, "<", in.meter()) : less(a.key, b.key, "<", in.meter());
         if (!before) status = tl::unexpected(std::move(before.error()));
@@ -137,7 +138,7 @@ R sort(Interp& in, const V& self, const Args& args) {
     if (!bound.has(2) || !bound[2]->is_text() ||
         bound[2]->view().find(',') == std::string_view::npos) {
         TRY(std::vector<Keyed> items, keyed(in, self, bound[2], case_sensitive));
-        TRY_VOID(sort_keyed(in, items, descending));
+        TRY_VOID(sort_keyed(in, items, descending, true));
         return list_of_items(in, std::move(items));
     }
     // "a,b": by a, then by b.
@@ -153,7 +154,7 @@ R sort(Interp& in, const V& self, const Args& args) {
         TRY(V key, in.list(std::move(keys)));
         items.push_back({std::move(key), item});
     }
-    TRY_VOID(sort_keyed(in, items, descending));
+    TRY_VOID(sort_keyed(in, items, descending, false));
     return list_of_items(in, std::move(items));
 }
 
@@ -163,8 +164,7 @@ R unique(Interp& in, const V& self, const Args& args) {
     std::vector<V> seen;
     std::vector<V> out;
     for (const Keyed& entry : items) {
-        if (entry.key.is_dict() ||
-            (entry.key.is_list() && entry.key.list()->type == List::Type::kList)) {
+        if (!hashable(entry.key)) {
             return bad(concat("unhashable type: '", type_name(entry.key), "'"));
         }
         const bool known = std::any_of(seen.begin(), seen.end(), [&](const V& other) {
@@ -278,7 +278,7 @@ R dictsort(Interp& in, const V& self, const Args& args) {
             sort_key(in, by.view() == "key" ? key : value, nullptr, bound.flag(0, false)));
         items.push_back({std::move(sort_by), std::move(pair)});
     }
-    TRY_VOID(sort_keyed(in, items, bound.flag(2, false)));
+    TRY_VOID(sort_keyed(in, items, bound.flag(2, false), false));
     return list_of_items(in, std::move(items));
 }
 
@@ -292,7 +292,7 @@ R groupby(Interp& in, const V& self, const Args& args) {
         TRY(key, sort_key(in, key, nullptr, bound.flag(2, false)));
         items.push_back({std::move(key), item});
     }
-    TRY_VOID(sort_keyed(in, items, false));
+    TRY_VOID(sort_keyed(in, items, false, false));
     std::vector<V> out;
     for (size_t begin = 0; begin < items.size();) {
         std::vector<V> members;

@@ -202,18 +202,10 @@ bool is_decimal(char32_t c) {
     return c < 0x80 ? c >= '0' && c <= '9' : is_alnum(c) && !is_alpha(c);
 }
 
-/// There are letters with case, and all of them are upper (or lower).
 template <bool upper>
-R all_case(Interp&, const V& self, const Args& args) {
+R all_case_method(Interp&, const V& self, const Args& args) {
     TRY_VOID(bind_args(upper ? "isupper" : "islower", "", args));
-    const std::string_view text = self.view();
-    bool found = false;
-    for (size_t pos = 0; pos < text.size();) {
-        const char32_t c = next_char(text, pos);
-        if (upper ? is_lower(c) : is_upper(c)) return V::boolean(false);
-        found = found || (upper ? is_upper(c) : is_lower(c));
-    }
-    return V::boolean(found);
+    return V::boolean(all_case(self.view(), upper));
 }
 
 /// ljust, rjust, center, zfill.
@@ -257,7 +249,7 @@ R dict_view(Interp& in, const V& self, const Args& args) {
 R dict_get(Interp& in, const V& self, const Args& args) {
     TRY(const Bound bound, bind_args("get", "key default?", args));
     const V& key = *bound[0];
-    if (key.is_dict() || (key.is_list() && key.list()->type == List::Type::kList)) {
+    if (!hashable(key)) {
         return bad(concat("unhashable type: '", type_name(key), "'"));
     }
     if (const V* found = self.dict()->find(key, in.meter())) return *found;
@@ -337,8 +329,8 @@ constexpr Method kTextMethods[] = {{"strip", strip_method<Side::kBoth>},
                                    {"isalpha", all_chars<is_alpha>},
                                    {"isalnum", all_chars<is_alnum>},
                                    {"isspace", all_chars<is_space>},
-                                   {"isupper", all_case<true>},
-                                   {"islower", all_case<false>},
+                                   {"isupper", all_case_method<true>},
+                                   {"islower", all_case_method<false>},
                                    {"ljust", pad_method<'<'>},
                                    {"rjust", pad_method<'>'>},
                                    {"center", pad_method<'^'>},

@@ -210,10 +210,12 @@ Result<bool> Interp::contains(const Value& container, const Value& item) {
         const std::string_view part = item.view();
         return memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
     }
+    const bool hashed = container.is_dict() || (container.is_list() &&
+                                                container.list()->type == List::Type::kKeys);
+    if (hashed && !hashable(item)) {
+        return bad(concat("unhashable type: '", type_name(item), "'"));
+    }
     if (container.is_dict()) {
-        if (item.is_dict() || (item.is_list() && item.list()->type == List::Type::kList)) {
-            return bad(concat("unhashable type: '", type_name(item), "'"));
-        }
         return container.dict()->find(item, meter_) != nullptr;
     }
     if (container.is_undefined()) return false;

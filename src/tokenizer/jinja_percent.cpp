@@ -29,7 +29,9 @@ class Percent {
             if (out_.overflow()) break;
         }
         const size_t given = is_tuple_ ? args_.list()->items.size() : 1;
-        if (used_ < given && !args_.is_dict() && (is_tuple_ || !args_.is_list())) {
+        // A mapping, which to Python a list is as well, need not be used up.
+        const bool mapping = args_.is_dict() || (args_.is_list() && args_.list()->is_sequence());
+        if (used_ < given && (is_tuple_ || !mapping)) {
             return bad("not all arguments converted during string formatting");
         }
         return std::move(out_);

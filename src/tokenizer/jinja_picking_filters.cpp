@@ -18,8 +18,13 @@ Args rest(const Args& args, size_t count) {
     return out;
 }
 
+/// jinja2 looks at a value only if it is true: none|map(...) is empty, 1|map(...) an error.
+Result<ListPtr> items_of(Interp& in, const V& self) {
+    return self.truthy() ? in.iterate(self) : std::make_shared<const List>();
+}
+
 R map(Interp& in, const V& self, const Args& args) {
-    TRY(const ListPtr items, in.iterate(self));
+    TRY(const ListPtr items, items_of(in, self));
     std::vector<V> out;
     out.reserve(items->items.size());
     if (args.positional.empty()) {
@@ -46,7 +51,7 @@ template <bool wanted, bool by_attribute>
 R pick(Interp& in, const V& self, const Args& args) {
     constexpr size_t kName = by_attribute ? 1 : 0;
     if (args.positional.size() < kName) return bad("Missing parameter for attribute name");
-    TRY(const ListPtr items, in.iterate(self));
+    TRY(const ListPtr items, items_of(in, self));
     const bool has_test = args.positional.size() > kName;
     if (has_test && !args.positional[kName].is_text()) return bad("a test's name must be a string");
     const Args inner = has_test ? rest(args, kName + 1) : Args();

@@ -73,8 +73,7 @@ Result<Value> Interp::dict(std::vector<std::pair<Value, Value>> items, bool untr
     out->untrusted = untrusted;
     int depth = 0;
     for (auto& [key, value] : items) {
-        if (key.is_dict() || (key.is_list() && key.list()->type != List::Type::kTuple &&
-                              key.list()->type != List::Type::kRange)) {
+        if (!hashable(key)) {
             return bad(concat("unhashable type: '", type_name(key), "'"));
         }
         depth = std::max({depth, nesting_of(key), nesting_of(value)});

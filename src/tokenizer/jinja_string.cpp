@@ -228,6 +228,16 @@ Text title_words(const Text& text) {
     });
 }
 
+bool all_case(std::string_view text, bool upper) {
+    bool found = false;
+    for (size_t pos = 0; pos < text.size();) {
+        const char32_t c = next_char(text, pos);
+        if (upper ? is_lower(c) : is_upper(c)) return false;
+        found = found || (upper ? is_upper(c) : is_lower(c));
+    }
+    return found;
+}
+
 size_t find_first(std::string_view text, std::string_view part, size_t begin) {
     if (begin > text.size()) return kNotFound;
     if (part.empty()) return begin;

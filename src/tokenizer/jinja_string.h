@@ -33,6 +33,9 @@ Text with_case(const Text& text, Case how);
 /// jinja2's title filter: words begin behind blanks, hyphens and opening brackets.
 Text title_words(const Text& text);
 
+/// There are letters with case, and all of them are upper (or lower).
+bool all_case(std::string_view text, bool upper);
+
 constexpr size_t kNotFound = static_cast<size_t>(-1);
 size_t find_first(std::string_view text, std::string_view part, size_t begin = 0);
 size_t find_last(std::string_view text, std::string_view part);

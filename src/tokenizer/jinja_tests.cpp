@@ -49,12 +49,11 @@ B is_test(Interp&, const V& self, const Args&) {
     return self.is_text() && find_test(self.view()) != nullptr;
 }
 
-template <Case how>
-B is_case(Interp&, const V& self, const Args&) {
-    if (!self.is_text()) return bad("the test needs a string");
-    const Text mapped = with_case(self.text(), how);
-    const Text other = with_case(self.text(), how == Case::kUpper ? Case::kLower : Case::kUpper);
-    return mapped.view() == self.view() && other.view() != self.view();
+/// str(value).isupper() or islower().
+template <bool upper>
+B is_case(Interp& in, const V& self, const Args&) {
+    TRY(const Text text, in.str(self));
+    return all_case(text.view(), upper);
 }
 
 bool defined(const V& v) { return !v.is_undefined(); }
@@ -112,8 +111,8 @@ constexpr Test kTests[] = {{"defined", plain<defined>},
                            {"even", parity<0>},
                            {"divisibleby", divisible},
                            {"sameas", same_as},
-                           {"upper", is_case<Case::kUpper>},
-                           {"lower", is_case<Case::kLower>},
+                           {"upper", is_case<true>},
+                           {"lower", is_case<false>},
                            {"filter", is_filter},
                            {"test", is_test},
                            {"in", comparison<Op::kIn>},

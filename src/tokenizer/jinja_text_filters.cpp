@@ -95,6 +95,8 @@ R format(Interp& in, const V& self, const Args& args) {
 
 R indent(Interp& in, const V& self, const Args& args) {
     TRY(const Bound bound, bind_args("indent", "width? first? blank?", args));
+    if (self.is_undefined()) return bad(self.undefined_message());
+    if (!self.is_text()) return bad(concat("indent needs a string, not ", type_name(self)));
     TRY(const Text text, in.str(self));
     Text margin;
     if (bound.has(0) && bound[0]->is_text()) {
@@ -130,6 +132,9 @@ R center(Interp& in, const V& self, const Args& args) {
 
 R truncate(Interp& in, const V& self, const Args& args) {
     TRY(const Bound bound, bind_args("truncate", "length? killwords? end? leeway?", args));
+    if (!self.is_text() && !self.is_undefined()) {
+        return bad(concat("truncate needs a string, not ", type_name(self)));
+    }
     TRY(const Text text, in.str(self));
     TRY(const int64_t length, bound.number(0, 255));
     TRY(const Text end, bound.text(2, "..."));

@@ -150,6 +150,12 @@ int nesting_of(const Value& value) {
     return value.is_object() ? value.object()->nesting : 0;
 }
 
+bool hashable(const Value& value) {
+    if (value.is_dict()) return false;
+    return !value.is_list() || value.list()->type == List::Type::kTuple ||
+           value.list()->type == List::Type::kRange || value.list()->type == List::Type::kGroup;
+}
+
 std::string type_name(const Value& value) {
     switch (value.kind()) {
         case Value::Kind::kUndefined: return "Undefined";

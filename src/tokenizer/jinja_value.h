@@ -204,6 +204,8 @@ struct Args {
 int nesting_of(const Value& value);
 /// Python's type name: "str", "NoneType", "dict".
 std::string type_name(const Value& value);
+/// May be a dict's key: no list, dict or view.
+bool hashable(const Value& value);
 bool equal(const Value& a, const Value& b, Meter& meter);
 /// a < b as Python orders; fails with Python's TypeError for kinds that have no order. `op` is for
 /// its text.
