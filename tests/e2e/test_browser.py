@@ -48,10 +48,12 @@ def messages(page, role):
 def test_chat_streams_an_answer(page):
     page.find_element(By.ID, "temperature").clear()
     page.find_element(By.ID, "temperature").send_keys("0")
-    send(page, "What is the capital of France?")
+    page.find_element(By.ID, "tokens").clear()
+    page.find_element(By.ID, "tokens").send_keys("48")
+    send(page, "Write one sentence about a river.")
     until(page, lambda d: d.find_elements(By.CSS_SELECTOR, ".message.assistant .facts"))
     answer = messages(page, "assistant")[0]
-    assert "Paris" in answer and "tokens/s" in answer and "first token" in answer
+    assert "tokens/s" in answer and "first token" in answer and len(answer) > 60
     if folder := os.environ.get("WEIR_SCREENSHOTS"):
         page.save_screenshot(os.path.join(folder, "page.png"))
     errors = [entry for entry in page.get_log("browser") if entry["level"] == "SEVERE"]
