@@ -110,8 +110,9 @@ Result<std::vector<Keyed>> keyed(Interp& in, const V& self, const V* attribute,
     return out;
 }
 
-/// Stable; the first failed comparison ends it with its error. `in_lists`: as if each key stood in a list,
-/// where equal ones are never ordered (jinja2's sort does so; two undefined ones are fine then).
+/// Stable; the first failed comparison ends it with its error. `in_lists`: as if each key stood in
+/// a list, where equal ones are never ordered (jinja2's sort does so; two undefined ones are fine
+/// then).
 Result<void> sort_keyed(Interp& in, std::vector<Keyed>& items, bool descending, bool in_lists) {
     Result<void> status;
     std::stable_sort(items.begin(), items.end(), [&](const Keyed& a, const Keyed& b) {

@@ -210,8 +210,8 @@ Result<bool> Interp::contains(const Value& container, const Value& item) {
         const std::string_view part = item.view();
         return memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
     }
-    const bool hashed = container.is_dict() || (container.is_list() &&
-                                                container.list()->type == List::Type::kKeys);
+    const bool hashed =
+        container.is_dict() || (container.is_list() && container.list()->type == List::Type::kKeys);
     if (hashed && !hashable(item)) {
         return bad(concat("unhashable type: '", type_name(item), "'"));
     }
