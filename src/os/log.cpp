@@ -83,6 +83,17 @@ void append_json_text(std::string& out, std::string_view text) {
     append_json_string(out, ascii);
 }
 
+/// A JSON line cannot be cut at its end: a text that does not fit what is left of the line is cut
+/// itself. An escaped byte takes at most six.
+constexpr size_t kJsonBytesMax = kLineBytesMax - 2048;
+void append_fitting_json_text(std::string& out, std::string_view text) {
+    const size_t begin = out.size();
+    append_json_text(out, text);
+    if (out.size() <= kJsonBytesMax) return;
+    out.resize(begin);
+    append_json_text(out, shorten(text, begin < kJsonBytesMax ? (kJsonBytesMax - begin) / 6 : 0));
+}
+
 /// The part of the line that does not depend on the time.
 std::string make_payload(LogFormat format, std::string_view text,
                          std::span<const LogField> fields) {
@@ -98,13 +109,13 @@ std::string make_payload(LogFormat format, std::string_view text,
         return out;
     }
     out += "\"message\":";
-    append_json_text(out, text);
+    append_fitting_json_text(out, text);
     for (const LogField& field : fields) {
         out += ',';
         append_json_text(out, field.key);
         out += ':';
         if (field.value.is_string()) {
-            append_json_text(out, field.value.as_string());
+            append_fitting_json_text(out, field.value.as_string());
         } else {
             field.value.dump_to(out);
         }

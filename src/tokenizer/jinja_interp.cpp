@@ -160,10 +160,20 @@ Result<Interp::Flow> Interp::run_loop(const Stmt& stmt, const ScopePtr& scope, c
     loop->depth = depth;
     TRY(loop->items, kept_items(stmt, scope, items));
     loop->nesting = loop->items->depth;
-    const ListPtr all = loop->items;
-    if (all->items.empty()) return run_block(stmt.other, std::make_shared<Scope>(scope));
+    Result<bool> finished = run_rounds(stmt, scope, loop);
+    loop->last_changed.clear();  // It may hold the loop itself.
+    TRY(const bool one_finished, std::move(finished));
+    if (one_finished) return Flow::kNext;
+    return run_block(stmt.other, std::make_shared<Scope>(scope));
+}
+
+/// True if a round came to its end: what `else` depends on in jinja2 (a loop whose every round continues or breaks
+/// counts as empty).
+Result<bool> Interp::run_rounds(const Stmt& stmt, const ScopePtr& scope,
+                                const std::shared_ptr<Loop>& loop) {
+    bool finished = false;
     auto inner = std::make_shared<Scope>(scope);
-    for (size_t i = 0; i < all->items.size(); ++i) {
+    for (size_t i = 0; i < loop->items->items.size(); ++i) {
         loop->index = i;
         if (inner.use_count() > 1) {  // A macro kept it.
             inner = std::make_shared<Scope>(scope);
@@ -171,15 +181,12 @@ Result<Interp::Flow> Interp::run_loop(const Stmt& stmt, const ScopePtr& scope, c
             inner->names.clear();
         }
         inner->set("loop", Value(ObjectPtr(loop)));
-        TRY_VOID(assign(*stmt.target, all->items[i], inner));
-        Result<Flow> flow = run_block(stmt.body, inner);
-        if (!flow || *flow == Flow::kBreak) {
-            loop->last_changed.clear();
-            return flow ? Flow::kNext : flow;
-        }
+        TRY_VOID(assign(*stmt.target, loop->items->items[i], inner));
+        TRY(const Flow flow, run_block(stmt.body, inner));
+        if (flow == Flow::kBreak) break;
+        finished = finished || flow == Flow::kNext;
     }
-    loop->last_changed.clear();  // It may hold the loop itself.
-    return Flow::kNext;
+    return finished;
 }
 
 Result<Value> Interp::recurse(const Loop& loop, const Value& items) {

@@ -106,6 +106,8 @@ class Interp {
     Result<Flow> run_kind(const Stmt& stmt, const ScopePtr& scope);
     Result<Flow> run_for(const Stmt& stmt, const ScopePtr& scope);
     Result<Flow> run_loop(const Stmt& stmt, const ScopePtr& scope, const Value& items, int depth);
+    Result<bool> run_rounds(const Stmt& stmt, const ScopePtr& scope,
+                            const std::shared_ptr<Loop>& loop);
     Result<ListPtr> kept_items(const Stmt& stmt, const ScopePtr& scope, const Value& items);
     Result<Flow> run_if(const Stmt& stmt, const ScopePtr& scope);
     Result<Flow> run_with(const Stmt& stmt, const ScopePtr& scope);

@@ -126,7 +126,7 @@ class Lexer {
         }
         const char kind = at(tag + 1);
         const char sign = at(tag + 2);
-        const bool signed_tag = sign == '-' || (sign == '+' && kind != '{');
+        const bool signed_tag = sign == '-' || sign == '+';
         const std::string_view kept = control_blanks(data, signed_tag ? sign : '\0', kind == '{');
         if (!kept.empty()) push(TokenKind::kData, kept);
         move_to(tag);
