@@ -190,8 +190,8 @@ def test_many_idle_connections(start):
 
 
 @pytest.mark.parametrize("flags, needle", [
-    (("--kv-cache-memory-bytes", "1M"), "max_model_len"),
-    (("--num-gpu-blocks-override", "4"), "max_model_len"),
+    (("--kv-cache-memory-bytes", "1M"), "estimated maximum model length is 16"),
+    (("--num-gpu-blocks-override", "4"), "estimated maximum model length is 48"),
     (("--kv-cache-memory-bytes", "900G"), "GiB"),
 ])  # fmt: skip
 def test_memory_that_does_not_fit_is_refused(weir_command, flags, needle):
