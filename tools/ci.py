@@ -78,6 +78,7 @@ def stage_simulation():
 
 def stage_docs():
     """docs/reference is generated: what is committed must be what the tables say."""
+    (ROOT / "build" / "docs-reference").mkdir(parents=True, exist_ok=True)
     run("build/weir", "docs", "build/docs-reference")
     run("diff", "-ru", "docs/reference", "build/docs-reference")
 
