@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -27,10 +26,11 @@ class SentencePieceModel final : public TextModel {
           merger_(merges),
           words_(kWholeWordsMax),
           chars_(kDirectChars, kNoToken) {
+        cut_before_blanks_ = true;
         for (const BpeMerge& merge : merges) {
-            const std::string_view left = vocabulary.string(merge.left);
-            if (vocabulary.string(merge.right).starts_with(kBlank) && !left.ends_with(kBlank)) {
-                joins_blank_[static_cast<uint8_t>(left.back())] = true;
+            if (vocabulary.string(merge.right).starts_with(kBlank) &&
+                !vocabulary.string(merge.left).ends_with(kBlank)) {
+                cut_before_blanks_ = false;
             }
         }
         for (TokenId id = 0; id < vocabulary.size(); ++id) add_char(id);
@@ -79,8 +79,7 @@ class SentencePieceModel final : public TextModel {
     }
 
     /// Blanks as U+2581, with the ends of words, within which merges stay, in scratch.ends. A word ends
-    /// before a blank that follows something else, if no merge crosses there (Gemma 3 has one that does:
-    /// ">" and "▁</").
+    /// before a blank that follows something else, if no merge crosses there.
     std::string_view escape(std::string_view text, EncodeScratch& scratch) const {
         scratch.ends.clear();
         scratch.text.resize((text.size() + 1) * kBlank.size());
@@ -88,7 +87,7 @@ class SentencePieceModel final : public TextModel {
         char* out = base;
         bool blank = true;
         const auto put_blank = [&] {
-            if (!blank && !joins_blank_[static_cast<uint8_t>(out[-1])]) {
+            if (!blank && cut_before_blanks_) {
                 scratch.ends.push_back(static_cast<uint32_t>(out - base));
             }
             std::memcpy(out, kBlank.data(), kBlank.size());
@@ -165,7 +164,7 @@ class SentencePieceModel final : public TextModel {
     BpeMerger merger_;
     WordTable words_;
     std::vector<TokenId> chars_;  // Tokens of single characters of the basic plane.
-    std::array<bool, 256> joins_blank_{};  // By a byte before a blank: a merge may cross there.
+    bool cut_before_blanks_;
 };
 
 }  // namespace
