@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "base/testing.h"
 #include "base/text.h"
-#include "tokenizer/jinja_context.h"
-#include "tokenizer/jinja_parser.h"
+#include "tokenizer/strftime.h"
 
 namespace weir {
 namespace {
@@ -142,6 +142,118 @@ TEST_P(FamilyTemplates, Golden) {
 INSTANTIATE_TEST_SUITE_P(Published, FamilyTemplates,
                          testing::Values("gemma3", "qwen3", "llama3_1", "deepseek_v3"),
                          [](const auto& family) { return std::string(family.param); });
+
+bool wants_parts(const std::string& source) {
+    return parse_chat_template(source).value()->wants_content_parts();
+}
+
+TEST(ChatTemplate, DetectsLoopsOverContent) {
+    EXPECT_TRUE(
+        wants_parts("{% for m in messages %}{% for c in m.content %}{% endfor %}{% endfor %}"));
+    EXPECT_TRUE(
+        wants_parts("{% for m in messages %}{% for c in m['content'] %}{% endfor %}{% endfor %}"));
+    EXPECT_TRUE(
+        wants_parts("{% set all = messages[1:] %}{% for m in all %}{% if m.content is string %}"
+                    "{% else %}{% for c in m['content']|list %}{% endfor %}{% endif %}"
+                    "{% endfor %}"));
+    EXPECT_TRUE(
+        wants_parts("{% for m in messages %}{% set parts = m.content %}"
+                    "{% for c in parts %}{% endfor %}{% endfor %}"));
+    EXPECT_FALSE(wants_parts("{% for m in messages %}{{ m.content }}{% endfor %}"));
+    EXPECT_FALSE(
+        wants_parts("{% for m in messages %}{% for c in m.tool_calls %}{% endfor %}{% endfor %}"));
+    EXPECT_FALSE(
+        wants_parts("{% for m in tools %}{% for c in m.content %}{% endfor %}{% endfor %}"));
+    EXPECT_FALSE(
+        wants_parts("{% for m in messages %}{% for c in m.content.x %}{% endfor %}{% endfor %}"));
+}
+
+TEST(ChatTemplate, MentionsAnywhere) {
+    const auto parsed = parse_chat_template("{% if m.role == 'developer' %}x{% endif %}").value();
+    EXPECT_TRUE(parsed->mentions("developer"));
+    EXPECT_FALSE(parsed->mentions("tools"));
+}
+
+/// Renders one user's and one assistant's message, the latter to be continued.
+Result<std::string> continued(const std::string& source, const Json& last_content) {
+    const auto parsed = parse_chat_template(source).value();
+    ChatRenderInput input;
+    input.messages =
+        Json::array({Json::object({{"role", "user"}, {"content", "Hi"}}),
+                     Json::object({{"role", "assistant"}, {"content", last_content}})});
+    input.add_generation_prompt = false;
+    input.continue_final_message = true;
+    TRY(const std::vector<TextSegment> segments, parsed->render(input));
+    return joined(segments);
+}
+
+TEST(ChatTemplate, ContinuesTheFinalMessage) {
+    const std::string plain = "{% for m in messages %}<{{ m.content }}>{% endfor %}end";
+    EXPECT_EQ(*continued(plain, "Yes, "), "<Hi><Yes, ");
+    const std::string trimming = "{% for m in messages %}<{{ m.content|trim }}>{% endfor %}end";
+    EXPECT_EQ(*continued(trimming, "Yes, "), "<Hi><Yes,");
+    const std::string parts =
+        "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}"
+        "{% for c in m.content %}{{ c.text }}{% endfor %}{% endif %}|{% endfor %}";
+    const Json content = Json::array({Json::object({{"type", "text"}, {"text", "a"}}),
+                                      Json::object({{"type", "text"}, {"text", "b"}})});
+    EXPECT_EQ(*continued(parts, content), "Hi|ab");
+    EXPECT_EQ(continued(plain, nullptr).error().text,
+              "continue_final_message is set but we could not find any text to continue in the "
+              "final message!");
+    EXPECT_EQ(continued("{{ messages[0].content }}", "x").error().text,
+              "continue_final_message is set but the final message does not appear in the chat "
+              "after applying the chat template");
+}
+
+TEST(ChatTemplate, NamesOfTheContext) {
+    const auto parsed = parse_chat_template(
+                            "{{ bos_token }}|{{ eos_token is defined }}|{{ tools is none }}|"
+                            "{{ documents }}|{{ enable_thinking }}|{{ add_generation_prompt }}")
+                            .value();
+    ChatRenderInput input;
+    input.messages = Json::array();
+    input.bos_token = "<s>";
+    input.kwargs = Json::object({{"enable_thinking", false},
+                                 {"documents", "from kwargs"},
+                                 {"add_generation_prompt", "no"},
+                                 {"unused", 1}});
+    EXPECT_EQ(joined(parsed->render(input).value()), "<s>|False|True|from kwargs|False|True");
+}
+
+TEST(ChatTemplate, StrftimeNow) {
+    const auto parsed =
+        parse_chat_template("{{ strftime_now('%d %b %Y') }} {{ strftime_now('%H') }}").value();
+    ChatRenderInput input;
+    input.now_unix = kCaseClock;
+    EXPECT_EQ(joined(parsed->render(input).value()), "09 Mar 2025 14");
+    input.date_string = "26 Jul 2024";
+    EXPECT_EQ(joined(parsed->render(input).value()), "26 Jul 2024 14");
+    EXPECT_EQ(strftime_utc("%a %A %b %B %c %C %d %D %e %F %g %G %h %H %I %j %k %l %m %M %p %P %R "
+                           "%S %T %u %U %V %w %W %x %X %y %Y %% %-d %-m %f|%z%Z|%q",
+                           kCaseClock),
+              "Sun Sunday Mar March Sun Mar  9 14:05:07 2025 20 09 03/09/25  9 2025-03-09 25 2025 "
+              "Mar 14 02 068 14  2 03 05 PM pm 14:05 07 14:05:07 7 10 10 0 09 03/09/25 14:05:07 25 "
+              "2025 % 9 3 000000||%q");
+    EXPECT_EQ(strftime_utc("%F %V %G %U %W", 1735603200), "2024-12-31 01 2025 52 53");
+    EXPECT_EQ(strftime_utc("%F %V %G %U %W", 1609459200), "2021-01-01 53 2020 00 00");
+}
+
+TEST(ChatTemplate, ThreadsShareOne) {
+    const auto parsed = parse_chat_template(kSmolLm2).value();
+    ChatRenderInput input;
+    input.messages = Json::array({Json::object({{"role", "user"}, {"content", "Hi"}})});
+    const std::string want = joined(parsed->render(input).value());
+    std::vector<std::string> got(4);
+    std::vector<std::thread> threads;
+    for (std::string& text : got) {
+        threads.emplace_back([&] {
+            for (int i = 0; i < 50; ++i) text = joined(parsed->render(input).value());
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const std::string& text : got) EXPECT_EQ(text, want);
+}
 
 }  // namespace
 }  // namespace weir

@@ -191,7 +191,7 @@ Result<Text> Bound::text(size_t i, std::string_view otherwise) const {
     if (!has(i)) return Text(otherwise, true);
     if (values_[i]->is_undefined()) return bad(values_[i]->undefined_message());
     if (values_[i]->is_text()) return values_[i]->text();
-    return bad(concat("expected str, got ", type_name(*values_[i])));
+    return bad(concat("must be str, not ", type_name(*values_[i])));
 }
 
 Result<Bound> bind_args(std::string_view function, std::string_view params, const Args& args) {

@@ -125,8 +125,17 @@ class Brace {
         const std::string_view first = name.substr(0, end);
         Value value;
         if (first.empty() || all_digits(first)) {
-            size_t index = next_++;
-            if (!first.empty()) {
+            const bool automatic = first.empty();
+            if (automatic ? manual_ : next_ > 0) {
+                return bad(automatic ? "cannot switch from manual field specification to "
+                                       "automatic field numbering"
+                                     : "cannot switch from automatic field numbering to manual "
+                                       "field specification");
+            }
+            size_t index = next_;
+            if (automatic) ++next_;
+            if (!automatic) {
+                manual_ = true;
                 index = 0;
                 for (const char c : first) index = index * 10 + static_cast<size_t>(c - '0');
             }
@@ -210,7 +219,8 @@ class Brace {
     const Text& format_;
     const std::string_view bytes_;
     const Args& args_;
-    size_t next_ = 0;
+    size_t next_ = 0;      // Of fields without a number.
+    bool manual_ = false;  // There was one with a number: they do not mix.
     Text out_;
 };
 

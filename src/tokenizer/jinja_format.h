@@ -39,7 +39,7 @@ constexpr int64_t kPrecisionMax = 300;
 struct NumberStyle {
     char type = '\0';   // d, x, f, g, s ...; 0: by the value.
     char sign = '-';    // '+', ' ' or '-'.
-    char align = '\0';  // '<', '>', '^', '='; 0: by the type.
+    char align = '\0';  // '<', '>', '^', '=', 'c' (str.center); 0: by the type.
     char grouping = '\0';
     bool alternate = false;
     std::string fill = " ";

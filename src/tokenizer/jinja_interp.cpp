@@ -167,8 +167,8 @@ Result<Interp::Flow> Interp::run_loop(const Stmt& stmt, const ScopePtr& scope, c
     return run_block(stmt.other, std::make_shared<Scope>(scope));
 }
 
-/// True if a round came to its end: what `else` depends on in jinja2 (a loop whose every round continues or breaks
-/// counts as empty).
+/// True if a round came to its end: what `else` depends on in jinja2 (a loop whose every round
+/// continues or breaks counts as empty).
 Result<bool> Interp::run_rounds(const Stmt& stmt, const ScopePtr& scope,
                                 const std::shared_ptr<Loop>& loop) {
     bool finished = false;

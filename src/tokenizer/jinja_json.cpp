@@ -60,8 +60,6 @@ class JsonWriter {
             const char32_t c = next_char(quoted, pos);
             if (c < 0x7F) {
                 out += static_cast<char>(c);
-            } else if (c == 0x7F) {
-                out += '\x7f';
             } else if (c < 0x10000) {
                 append_unit(out, c);
             } else {

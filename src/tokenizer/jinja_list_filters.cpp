@@ -269,8 +269,9 @@ R dictsort(Interp& in, const V& self, const Args& args) {
     if (by.view() != "key" && by.view() != "value") {
         return bad("You can only sort by either \"key\" or \"value\"");
     }
+    if (self.is_undefined()) return bad(self.undefined_message());
     if (!self.is_dict()) {
-        return bad(concat("'", type_name(self), " object' has no attribute 'items'"));
+        return bad(concat("'", type_name(self), "' object has no attribute 'items'"));
     }
     std::vector<Keyed> items;
     for (const auto& [key, value] : self.dict()->items) {

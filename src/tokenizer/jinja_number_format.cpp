@@ -106,8 +106,11 @@ Text padded(const Text& text, const NumberStyle& style, char default_align) {
     if (style.width <= length) return text;
     const int64_t missing = std::min(style.width - length, static_cast<int64_t>(kTextBytesMax) + 1);
     const char align = style.align ? style.align : default_align;
-    // Python puts the odd one to the left if the width is odd, in str.center; {:^} to the right.
-    const int64_t left = align == '<' ? 0 : align == '^' ? missing / 2 : missing;
+    // The odd one goes to the right; only str.center ('c') puts it to the left if the width is odd.
+    int64_t left = missing;
+    if (align == '<') left = 0;
+    if (align == '^') left = missing / 2;
+    if (align == 'c') left = missing / 2 + (missing & style.width & 1);
     Text out;
     for (int64_t i = 0; i < left && !out.overflow(); ++i) out.append(style.fill, true);
     out.append(text);

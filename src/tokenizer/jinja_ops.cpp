@@ -168,7 +168,7 @@ Result<Value> Interp::add(const Value& left, const Value& right) {
 
 /// Repeats a text or a list.
 Result<Value> Interp::multiply(const Value& left, const Value& right) {
-    const bool swapped = left.is_integral();
+    const bool swapped = !left.is_text() && !left.is_list();
     const Value& what = swapped ? right : left;
     const Value& times = swapped ? left : right;
     const bool repeatable = what.is_text() || (what.is_list() && what.list()->is_sequence() &&

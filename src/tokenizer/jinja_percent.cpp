@@ -30,7 +30,8 @@ class Percent {
         }
         const size_t given = is_tuple_ ? args_.list()->items.size() : 1;
         // A mapping, which to Python a list is as well, need not be used up.
-        const bool mapping = args_.is_dict() || (args_.is_list() && args_.list()->is_sequence());
+        const bool mapping = args_.is_dict() || args_.is_undefined() ||
+                             (args_.is_list() && args_.list()->is_sequence());
         if (used_ < given && (is_tuple_ || !mapping)) {
             return bad("not all arguments converted during string formatting");
         }

@@ -98,6 +98,7 @@ void append_case(std::string& out, char32_t c, Case how, bool first) {
     switch (how) {
         case Case::kUpper: append_upper(out, c); break;
         case Case::kLower: append_lower(out, c); break;
+        case Case::kFold: c == 0xDF ? void(out += "ss") : append_lower(out, c); break;
         case Case::kTitle:
         case Case::kCapitalize: first ? append_title(out, c) : append_lower(out, c); break;
         case Case::kSwap: is_upper(c) ? append_lower(out, c) : append_upper(out, c); break;

@@ -28,7 +28,7 @@ Result<Ranges> split_lines(std::string_view text, bool keep_ends);
 /// The new text keeps its own origin. `count_max` < 0: all.
 Text replace(const Text& text, std::string_view old, const Text& with, int64_t count_max);
 
-enum class Case { kUpper, kLower, kTitle, kCapitalize, kSwap };
+enum class Case { kUpper, kLower, kTitle, kCapitalize, kSwap, kFold };
 Text with_case(const Text& text, Case how);
 /// jinja2's title filter: words begin behind blanks, hyphens and opening brackets.
 Text title_words(const Text& text);

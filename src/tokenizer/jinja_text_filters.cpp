@@ -126,8 +126,8 @@ R center(Interp& in, const V& self, const Args& args) {
     NumberStyle style;
     TRY(style.width, bound.number(0, 80));
     TRY(const Text text, in.str(self));
-    style.align = '^';
-    return in.text(padded(text, style, '^'));
+    style.align = 'c';
+    return in.text(padded(text, style, 'c'));
 }
 
 R truncate(Interp& in, const V& self, const Args& args) {
