@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 #include "base/testing.h"
 #include "base/text.h"
@@ -237,22 +236,6 @@ TEST(ChatTemplate, StrftimeNow) {
               "2025 % 9 3 000000||%q");
     EXPECT_EQ(strftime_utc("%F %V %G %U %W", 1735603200), "2024-12-31 01 2025 52 53");
     EXPECT_EQ(strftime_utc("%F %V %G %U %W", 1609459200), "2021-01-01 53 2020 00 00");
-}
-
-TEST(ChatTemplate, ThreadsShareOne) {
-    const auto parsed = parse_chat_template(kSmolLm2).value();
-    ChatRenderInput input;
-    input.messages = Json::array({Json::object({{"role", "user"}, {"content", "Hi"}})});
-    const std::string want = joined(parsed->render(input).value());
-    std::vector<std::string> got(4);
-    std::vector<std::thread> threads;
-    for (std::string& text : got) {
-        threads.emplace_back([&] {
-            for (int i = 0; i < 50; ++i) text = joined(parsed->render(input).value());
-        });
-    }
-    for (std::thread& thread : threads) thread.join();
-    for (const std::string& text : got) EXPECT_EQ(text, want);
 }
 
 }  // namespace

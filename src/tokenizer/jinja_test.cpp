@@ -169,8 +169,7 @@ TEST(JinjaBounds, OfValues) {
     EXPECT_EQ(text_of(render("{{ 2 ** 200 }}")), "error: line 1: an integer grows beyond 128 bits");
     EXPECT_EQ(text_of(render("{{ 10 ** 30 * 10 ** 30 }}")),
               "error: line 1: an integer grows beyond 128 bits");
-    EXPECT_EQ(text_of(render("{{ '%2000000d' % 1 }}")),
-              "error: line 1: a width is too large");
+    EXPECT_EQ(text_of(render("{{ '%2000000d' % 1 }}")), "error: line 1: a width is too large");
     EXPECT_EQ(text_of(render("{{ 'a'|indent(99999) }}|")),
               "error: line 1: an indent of 99999 blanks is too wide");
     EXPECT_EQ(text_of(render("{% set ns = namespace(v=[]) %}{% for i in range(999) %}"
