@@ -37,9 +37,9 @@ Result<TokenId> read_id(const GgufFile& file, std::string_view key, size_t num_t
         return kNoToken;
     }
     if (id < 0 || id >= static_cast<int64_t>(num_tokens)) {
-        return fail(ErrorCode::kBadTokenizer, concat(file.path(), ": ", key, " is ", id,
-                                                     ", but the vocabulary has ", num_tokens,
-                                                     " tokens"));
+        return fail(ErrorCode::kBadTokenizer,
+                    concat(file.path(), ": ", key, " is ", id, ", but the vocabulary has ",
+                           num_tokens, " tokens"));
     }
     return static_cast<TokenId>(id);
 }
@@ -87,7 +87,8 @@ Result<void> read_options(const GgufFile& file, GgufTokenizer& out) {
     const bool sentence_piece = spec.model == "llama";
     const size_t num_tokens = spec.tokens.size();
     const auto id_of = [&](std::string_view name) {
-        return read_id(file, concat("tokenizer.ggml.", name, "_token_id"), num_tokens, out.warnings);
+        return read_id(file, concat("tokenizer.ggml.", name, "_token_id"), num_tokens,
+                       out.warnings);
     };
     TRY(spec.bos, id_of("bos"));
     TRY(spec.eos, id_of("eos"));
@@ -95,13 +96,14 @@ Result<void> read_options(const GgufFile& file, GgufTokenizer& out) {
     TRY(const TokenId eot, id_of("eot"));
     TRY(const TokenId eom, id_of("eom"));
     for (const TokenId id : {spec.eos, eot, eom}) {
-        const bool known = std::find(out.stop_ids.begin(), out.stop_ids.end(), id) !=
-                           out.stop_ids.end();
+        const bool known =
+            std::find(out.stop_ids.begin(), out.stop_ids.end(), id) != out.stop_ids.end();
         if (id != kNoToken && !known) out.stop_ids.push_back(id);
     }
     if (out.stop_ids.empty()) {
         out.warnings.push_back(
-            "tokenizer.ggml.eos_token_id is missing: generation ends only by length or a stop string");
+            "tokenizer.ggml.eos_token_id is missing: generation ends only by length or a stop "
+            "string");
     }
     TRY(spec.add_bos, read_flag(file, "tokenizer.ggml.add_bos_token", sentence_piece));
     TRY(spec.add_eos, read_flag(file, "tokenizer.ggml.add_eos_token", false));
@@ -122,8 +124,9 @@ Result<GgufTokenizer> read_gguf_tokenizer(const GgufFile& file) {
         TRY(out.spec.pre, as_tokenizer_error(file.get_string(kPre)));
     } else {
         out.spec.pre = "default";
-        out.warnings.push_back(concat(kPre, " is missing: \"default\" (GPT-2's pattern) is assumed, "
-                                            "text may be split wrongly and answers be worse"));
+        out.warnings.push_back(concat(kPre,
+                                      " is missing: \"default\" (GPT-2's pattern) is assumed, "
+                                      "text may be split wrongly and answers be worse"));
     }
     TRY_VOID(read_options(file, out));
     if (file.has("tokenizer.chat_template")) {

@@ -14,7 +14,8 @@ AddedTokenMatcher::AddedTokenMatcher(std::vector<AddedToken> tokens, const CharC
     uint32_t index = 0;
     for (size_t byte = 0; byte < 256; ++byte) {
         first_byte_begin_[byte] = index;
-        while (index < tokens_.size() && static_cast<uint8_t>(tokens_[index].text[0]) == byte) ++index;
+        while (index < tokens_.size() && static_cast<uint8_t>(tokens_[index].text[0]) == byte)
+            ++index;
     }
     first_byte_begin_[256] = index;
 }
@@ -23,9 +24,9 @@ bool AddedTokenMatcher::allowed(const AddedToken& token, std::string_view text, 
                                 const std::vector<TrustedRange>& trusted) const {
     const size_t end = pos + token.text.size();
     if (token.special) {
-        const auto after = std::upper_bound(
-            trusted.begin(), trusted.end(), pos,
-            [](size_t at, const TrustedRange& range) { return at < range.begin; });
+        const auto after =
+            std::upper_bound(trusted.begin(), trusted.end(), pos,
+                             [](size_t at, const TrustedRange& range) { return at < range.begin; });
         if (after == trusted.begin() || std::prev(after)->end < end) return false;
     }
     return !token.single_word ||
@@ -33,7 +34,8 @@ bool AddedTokenMatcher::allowed(const AddedToken& token, std::string_view text, 
 }
 
 std::optional<AddedTokenMatcher::Match> AddedTokenMatcher::match_at(
-    std::string_view text, size_t pos, size_t from, const std::vector<TrustedRange>& trusted) const {
+    std::string_view text, size_t pos, size_t from,
+    const std::vector<TrustedRange>& trusted) const {
     // tokens_[low, high) begin with text[pos, pos + depth); the shortest of them stands first.
     const auto first = static_cast<uint8_t>(text[pos]);
     size_t low = first_byte_begin_[first];
@@ -69,7 +71,8 @@ std::optional<AddedTokenMatcher::Match> AddedTokenMatcher::find(
     std::string_view text, size_t from, const std::vector<TrustedRange>& trusted) const {
     for (size_t pos = from; pos < text.size(); ++pos) {
         const auto byte = static_cast<uint8_t>(text[pos]);
-        if (first_byte_begin_[byte] == first_byte_begin_[byte + 1u]) [[likely]] continue;
+        if (first_byte_begin_[byte] == first_byte_begin_[byte + 1u]) [[likely]]
+            continue;
         if (auto match = match_at(text, pos, from, trusted)) return match;
     }
     return std::nullopt;

@@ -21,7 +21,7 @@ struct TrustedRange {
 
 /// Finds added tokens in text: the leftmost, of those at one place the longest.
 class AddedTokenMatcher {
-   public:
+ public:
     /// Tokens with an empty text are ignored; of equal texts the first counts.
     AddedTokenMatcher(std::vector<AddedToken> tokens, const CharClasses& classes);
 
@@ -30,20 +30,21 @@ class AddedTokenMatcher {
         size_t end;
         TokenId id;
     };
-    /// The next match that begins at or after `from`. Special tokens match only within a trusted range.
-    /// Time: O(distance to the match * length of the longest token).
+    /// The next match that begins at or after `from`. Special tokens match only within a trusted
+    /// range. Time: O(distance to the match * length of the longest token).
     std::optional<Match> find(std::string_view text, size_t from,
                               const std::vector<TrustedRange>& trusted) const;
     bool empty() const { return tokens_.empty(); }
 
-   private:
+ private:
     std::optional<Match> match_at(std::string_view text, size_t pos, size_t from,
                                   const std::vector<TrustedRange>& trusted) const;
     bool allowed(const AddedToken& token, std::string_view text, size_t pos,
                  const std::vector<TrustedRange>& trusted) const;
 
-    std::vector<AddedToken> tokens_;              // Sorted by text.
-    std::array<uint32_t, 257> first_byte_begin_;  // Index of the first token with at least that byte.
+    std::vector<AddedToken> tokens_;  // Sorted by text.
+    std::array<uint32_t, 257>
+        first_byte_begin_;  // Index of the first token with at least that byte.
     const CharClasses* classes_;
 };
 

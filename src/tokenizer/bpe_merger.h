@@ -16,8 +16,8 @@ struct BpeMerge {
     TokenId merged;
 };
 
-/// Working memory of BpeMerger::merge(), kept between calls so that a word allocates nothing. One per
-/// thread.
+/// Working memory of BpeMerger::merge(), kept between calls so that a word allocates nothing. One
+/// per thread.
 struct BpeScratch {
     struct Node {
         TokenId id;
@@ -34,10 +34,10 @@ struct BpeScratch {
     std::vector<Candidate> heap;
 };
 
-/// Applies merges to a word: always the one of the best rank, the leftmost of equals (Sennrich et al.
-/// 2016, as Hugging Face's tokenizers do it).
+/// Applies merges to a word: always the one of the best rank, the leftmost of equals (Sennrich et
+/// al. 2016, as Hugging Face's tokenizers do it).
 class BpeMerger {
-   public:
+ public:
     explicit BpeMerger(const std::vector<BpeMerge>& merges);
 
     /// Appends the tokens of the word in scratch.symbols. O(n log n) in its length.
@@ -45,7 +45,7 @@ class BpeMerger {
     /// The only token of the word in scratch.symbols, or kNoToken.
     TokenId merge_to_one(BpeScratch& scratch) const;
 
-   private:
+ private:
     size_t merge_short(TokenId* symbols, size_t num_symbols) const;
     void merge_long(BpeScratch& scratch, std::vector<TokenId>& out) const;
     void push_candidate(BpeScratch& scratch, uint32_t position) const;

@@ -1,5 +1,6 @@
 #include "base/check.h"
 #include "base/text.h"
+#include "tokenizer/quoted.h"
 #include "tokenizer/text_model.h"
 #include "tokenizer/utf8.h"
 
@@ -7,7 +8,7 @@ namespace weir {
 namespace {
 
 class ByteLevelModel final : public TextModel {
-   public:
+ public:
     ByteLevelModel(const Vocabulary& vocabulary, const std::vector<BpeMerge>& merges,
                    bool ignore_merges, std::unique_ptr<Splitter> splitter)
         : vocabulary_(&vocabulary),
@@ -43,7 +44,7 @@ class ByteLevelModel final : public TextModel {
         }
     }
 
-   private:
+ private:
     void encode_valid(std::string_view text, EncodeScratch& scratch,
                       std::vector<TokenId>& out) const {
         scratch.ends.clear();
@@ -84,7 +85,8 @@ class ByteLevelModel final : public TextModel {
 }  // namespace
 
 Result<std::vector<BpeMerge>> parse_merges(const Vocabulary& vocabulary,
-                                           const std::vector<std::string>& merges) {
+                                           const std::vector<std::string>& merges,
+                                           std::vector<std::string>& warnings) {
     if (merges.size() >= PairTable::kRankEnd) {
         return fail(ErrorCode::kBadTokenizer,
                     concat("the tokenizer has ", merges.size(), " merges, at most ",
@@ -93,38 +95,44 @@ Result<std::vector<BpeMerge>> parse_merges(const Vocabulary& vocabulary,
     std::vector<BpeMerge> out;
     out.reserve(merges.size());
     std::string merged;
+    size_t num_ignored = 0;
+    std::string first_ignored;
     for (size_t i = 0; i < merges.size(); ++i) {
         const std::string_view merge = merges[i];
-        const auto bad = [&](std::string_view what) {
-            return fail(ErrorCode::kBadTokenizer, concat("merges[", i, "] \"",
-                                                         shorten(merge, 60), "\": ", what));
-        };
         const size_t blank = merge.find(' ', 1);
         if (blank == std::string_view::npos || blank + 1 == merge.size()) {
-            return bad("a merge must have two parts with a blank between them");
+            return fail(ErrorCode::kBadTokenizer,
+                        concat("merges[", i, "] ", quoted(merge),
+                               ": a merge must have two parts with a blank between them"));
         }
-        const TokenId left = vocabulary.find(merge.substr(0, blank));
-        const TokenId right = vocabulary.find(merge.substr(blank + 1));
-        merged.assign(merge.substr(0, blank)).append(merge.substr(blank + 1));
-        const TokenId id = vocabulary.find(merged);
-        if (left == kNoToken || right == kNoToken || id == kNoToken) {
-            const std::string_view missing = left == kNoToken ? merge.substr(0, blank)
-                                             : right == kNoToken ? merge.substr(blank + 1)
-                                                                 : std::string_view(merged);
-            return bad(concat("\"", shorten(missing, 60), "\" is no token"));
+        const std::string_view left = merge.substr(0, blank);
+        const std::string_view right = merge.substr(blank + 1);
+        merged.assign(left).append(right);
+        const BpeMerge found{vocabulary.find(left), vocabulary.find(right),
+                             vocabulary.find(merged)};
+        if (found.left == kNoToken || found.right == kNoToken || found.merged == kNoToken) {
+            const std::string_view missing = found.left == kNoToken    ? left
+                                             : found.right == kNoToken ? right
+                                                                       : std::string_view(merged);
+            if (num_ignored++ == 0) {
+                first_ignored = concat("merges[", i, "] ", quoted(merge), ": ", quoted(missing));
+            }
+            continue;
         }
-        if (vocabulary.is_special(id)) continue;
-        out.push_back({left, right, id});
+        if (!vocabulary.is_special(found.merged)) out.push_back(found);
+    }
+    if (num_ignored > 0) {
+        warnings.push_back(concat(first_ignored, " is no token; merges like this are ignored (",
+                                  num_ignored, " of ", merges.size(), ")"));
     }
     return out;
 }
 
-Result<std::unique_ptr<TextModel>> make_byte_level_model(const Vocabulary& vocabulary,
-                                                         const std::vector<std::string>& merges,
-                                                         bool ignore_merges,
-                                                         std::unique_ptr<Splitter> splitter) {
-    TRY(const auto parsed, parse_merges(vocabulary, merges));
-    return std::make_unique<ByteLevelModel>(vocabulary, parsed, ignore_merges, std::move(splitter));
+std::unique_ptr<TextModel> make_byte_level_model(const Vocabulary& vocabulary,
+                                                 const std::vector<BpeMerge>& merges,
+                                                 bool ignore_merges,
+                                                 std::unique_ptr<Splitter> splitter) {
+    return std::make_unique<ByteLevelModel>(vocabulary, merges, ignore_merges, std::move(splitter));
 }
 
 }  // namespace weir

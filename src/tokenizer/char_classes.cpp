@@ -7,39 +7,37 @@
 namespace weir {
 namespace {
 
-using namespace char_class;
-
 // Every assigned character with a class lies below, but for the variation selectors of plane 14.
 constexpr char32_t kTableEnd = 0x33480;
 
 uint8_t classify(char32_t c) {
-    if ((c >= 0x09 && c <= 0x0d) || c == 0x85) return kSpace;
+    if ((c >= 0x09 && c <= 0x0d) || c == 0x85) return char_class::kSpace;
     switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
         case UTF8PROC_CATEGORY_LU:
-        case UTF8PROC_CATEGORY_LT: return kLetter | kUpper;
-        case UTF8PROC_CATEGORY_LL: return kLetter | kLower;
+        case UTF8PROC_CATEGORY_LT: return char_class::kLetter | char_class::kUpper;
+        case UTF8PROC_CATEGORY_LL: return char_class::kLetter | char_class::kLower;
         case UTF8PROC_CATEGORY_LM:
-        case UTF8PROC_CATEGORY_LO: return kLetter;
+        case UTF8PROC_CATEGORY_LO: return char_class::kLetter;
         case UTF8PROC_CATEGORY_MN:
         case UTF8PROC_CATEGORY_MC:
-        case UTF8PROC_CATEGORY_ME: return kMark;
+        case UTF8PROC_CATEGORY_ME: return char_class::kMark;
         case UTF8PROC_CATEGORY_ND:
         case UTF8PROC_CATEGORY_NL:
-        case UTF8PROC_CATEGORY_NO: return kNumber;
+        case UTF8PROC_CATEGORY_NO: return char_class::kNumber;
         case UTF8PROC_CATEGORY_PC:
         case UTF8PROC_CATEGORY_PD:
         case UTF8PROC_CATEGORY_PS:
         case UTF8PROC_CATEGORY_PE:
         case UTF8PROC_CATEGORY_PI:
         case UTF8PROC_CATEGORY_PF:
-        case UTF8PROC_CATEGORY_PO: return kPunct;
+        case UTF8PROC_CATEGORY_PO: return char_class::kPunct;
         case UTF8PROC_CATEGORY_SM:
         case UTF8PROC_CATEGORY_SC:
         case UTF8PROC_CATEGORY_SK:
-        case UTF8PROC_CATEGORY_SO: return kSymbol;
+        case UTF8PROC_CATEGORY_SO: return char_class::kSymbol;
         case UTF8PROC_CATEGORY_ZS:
         case UTF8PROC_CATEGORY_ZL:
-        case UTF8PROC_CATEGORY_ZP: return kSpace;
+        case UTF8PROC_CATEGORY_ZP: return char_class::kSpace;
         default: return 0;
     }
 }
@@ -63,7 +61,7 @@ size_t CharClasses::space_run_begin(std::string_view text, size_t end) const {
     while (end > 0) {
         const size_t begin = char_begin(text, end);
         const Utf8Char c = decode_utf8(text, begin);
-        if (c.bytes != end - begin || !(of(c.code_point) & kSpace)) break;
+        if (c.bytes != end - begin || !(of(c.code_point) & char_class::kSpace)) break;
         end = begin;
     }
     return end;
@@ -72,14 +70,14 @@ size_t CharClasses::space_run_begin(std::string_view text, size_t end) const {
 size_t CharClasses::space_run_end(std::string_view text, size_t begin) const {
     while (begin < text.size()) {
         const Utf8Char c = decode_utf8(text, begin);
-        if (c.bytes == 0 || !(of(c.code_point) & kSpace)) break;
+        if (c.bytes == 0 || !(of(c.code_point) & char_class::kSpace)) break;
         begin += c.bytes;
     }
     return begin;
 }
 
 bool CharClasses::is_word(char32_t c) const {
-    return (of(c) & (kLetter | kMark | kNumber)) ||
+    return (of(c) & (char_class::kLetter | char_class::kMark | char_class::kNumber)) ||
            utf8proc_category(static_cast<utf8proc_int32_t>(c)) == UTF8PROC_CATEGORY_PC;
 }
 

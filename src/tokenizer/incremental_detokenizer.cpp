@@ -6,8 +6,8 @@
 namespace weir {
 namespace {
 
-// vLLM primes its decoder with at least the last four tokens of the prompt: a blank at the beginning is
-// dropped only where nothing visible stands in them.
+// vLLM primes its decoder with at least the last four tokens of the prompt: a blank at the
+// beginning is dropped only where nothing visible stands in them.
 constexpr size_t kContextTokens = 4;
 
 }  // namespace

@@ -13,7 +13,8 @@
 namespace weir {
 namespace {
 
-// Below U+0300 no character composes with another one or decomposes for good: such text is in form C.
+// Below U+0300 no character composes with another one or decomposes for good: such text is in form
+// C.
 constexpr char32_t kFirstComposing = 0x300;
 // The longest full decomposition of one character has 4 (canonical) code points.
 constexpr size_t kDecomposedMax = 18;
@@ -77,7 +78,8 @@ void append_lowercase(std::string& out, std::string_view text) {
     for (size_t pos = 0; pos < text.size();) {
         const Utf8Char c = decode_valid_utf8(text.data() + pos);
         pos += c.bytes;
-        if (c.code_point == 0x130) {  // The only character whose lower case is two (SpecialCasing.txt).
+        if (c.code_point ==
+            0x130) {  // The only character whose lower case is two (SpecialCasing.txt).
             out += "i\xcc\x87";
             continue;
         }

@@ -9,10 +9,11 @@
 
 namespace weir {
 
-/// Merge ranks by pair of token ids: an open-addressing table of 8-byte entries (two ids of 20 bits, a
-/// rank of 24), so that the table of a 50,000-token model (512 KiB) stays in a core's second-level cache.
+/// Merge ranks by pair of token ids: an open-addressing table of 8-byte entries (two ids of 20
+/// bits, a rank of 24), so that the table of a 50,000-token model (512 KiB) stays in a core's
+/// second-level cache.
 class PairTable {
-   public:
+ public:
     static constexpr TokenId kIdEnd = (1 << 20) - 1;
     static constexpr uint32_t kRankEnd = (1 << 24) - 1;
     static constexpr uint32_t kNoRank = kRankEnd;
@@ -24,7 +25,8 @@ class PairTable {
         mask_ = capacity - 1;
     }
 
-    /// Keeps the first rank of a repeated pair. CHECK: ids and rank in range, at most num_pairs pairs.
+    /// Keeps the first rank of a repeated pair. CHECK: ids and rank in range, at most num_pairs
+    /// pairs.
     void insert(TokenId left, TokenId right, uint32_t rank) {
         CHECK(0 <= left && left < kIdEnd && 0 <= right && right < kIdEnd && rank < kRankEnd);
         const uint64_t key = key_of(left, right);
@@ -46,7 +48,7 @@ class PairTable {
         }
     }
 
-   private:
+ private:
     static constexpr uint64_t kEmpty = ~uint64_t{0};  // No rank is kRankEnd, so no entry is this.
 
     static uint64_t key_of(TokenId left, TokenId right) {

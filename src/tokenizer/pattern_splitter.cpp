@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "tokenizer/quoted.h"
 #include "tokenizer/splitter.h"
 
 namespace weir {
@@ -12,8 +13,8 @@ namespace {
 // White_Space, for which PCRE2 has no name: its \s also takes U+180E.
 constexpr std::string_view kSpaces =
     R"(\x09-\x0d\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
-// Patterns come from model files: their size and the work per match are bounded. A possessive scan of a
-// megabyte needs no backtracking frames, so real patterns stay far below.
+// Patterns come from model files: their size and the work per match are bounded. A possessive scan
+// of a megabyte needs no backtracking frames, so real patterns stay far below.
 constexpr size_t kPatternBytesMax = 64 << 10;
 constexpr uint32_t kMatchLimit = 10'000'000;
 constexpr uint32_t kHeapLimitKib = 64 << 10;
@@ -54,7 +55,7 @@ struct FreeContext {
 };
 
 class PatternSplitter final : public Splitter {
-   public:
+ public:
     Result<void> add(std::string_view pattern) {
         if (pattern.size() > kPatternBytesMax) {
             return fail(ErrorCode::kBadTokenizer,
@@ -64,17 +65,18 @@ class PatternSplitter final : public Splitter {
         const std::string own = with_own_spaces(pattern);
         int error = 0;
         size_t offset = 0;
-        std::unique_ptr<pcre2_code, FreeCode> code(
-            pcre2_compile(reinterpret_cast<PCRE2_SPTR>(own.data()), own.size(),
-                          PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr));
+        std::unique_ptr<pcre2_code, FreeCode> code(pcre2_compile(
+            reinterpret_cast<PCRE2_SPTR>(own.data()), own.size(),
+            PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr));
         if (!code) {
             std::array<PCRE2_UCHAR, 120> text{};
             pcre2_get_error_message(error, text.data(), text.size());
             return fail(ErrorCode::kBadTokenizer,
-                        concat("the pre-tokenizer's pattern ", shorten(pattern, 80),
+                        concat("the pre-tokenizer's pattern ", quoted(pattern),
                                " does not compile: ", reinterpret_cast<const char*>(text.data())));
         }
-        pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);  // Where it fails, matching is only slower.
+        pcre2_jit_compile(code.get(),
+                          PCRE2_JIT_COMPLETE);  // Where it fails, matching is only slower.
         codes_.push_back(std::move(code));
         return {};
     }
@@ -100,7 +102,7 @@ class PatternSplitter final : public Splitter {
         if (!text.empty()) ends.insert(ends.end(), pieces.begin(), pieces.end());
     }
 
-   private:
+ private:
     static void split_piece(const pcre2_code& code, pcre2_match_data& match,
                             pcre2_match_context& context, std::string_view piece, uint32_t offset,
                             std::vector<uint32_t>& ends) {

@@ -1,9 +1,12 @@
 #include "tokenizer/score_merges.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <tuple>
 #include <utility>
+
+#include "base/text.h"
 
 namespace weir {
 namespace {
@@ -17,8 +20,8 @@ struct Cut {
     uint32_t right_chars;
 };
 
-/// A place where a token could be cut. The look-ups of all places of a token are in flight together:
-/// the index of a large vocabulary does not fit into the caches.
+/// A place where a token could be cut. The look-ups of all places of a token are in flight
+/// together: the index of a large vocabulary does not fit into the caches.
 struct Place {
     uint32_t left_bytes;
     uint64_t left_hash;
@@ -26,7 +29,7 @@ struct Place {
 };
 
 class Cutter {
-   public:
+ public:
     explicit Cutter(const Vocabulary& vocabulary) : vocabulary_(&vocabulary) {}
 
     void append_cuts(TokenId id, std::vector<Cut>& out) {
@@ -53,23 +56,29 @@ class Cutter {
         }
     }
 
-   private:
+ private:
     const Vocabulary* vocabulary_;
     std::vector<Place> places_;
 };
 
 }  // namespace
 
-std::vector<BpeMerge> merges_from_scores(const Vocabulary& vocabulary,
-                                         const std::vector<float>& scores) {
+Result<std::vector<BpeMerge>> merges_from_scores(const Vocabulary& vocabulary,
+                                                 const std::vector<float>& scores) {
+    if (scores.size() != static_cast<size_t>(vocabulary.size())) {
+        return fail(ErrorCode::kBadTokenizer, concat("the tokenizer has ", scores.size(),
+                                                     " scores for ", vocabulary.size(), " tokens"));
+    }
+    if (std::any_of(scores.begin(), scores.end(), [](float s) { return std::isnan(s); })) {
+        return fail(ErrorCode::kBadTokenizer, "a score of the tokenizer is not a number");
+    }
     const auto key = [&](TokenId id) {
         const bool user = vocabulary.type(id) == TokenType::kUserDefined;
         return std::pair(user ? 0 : 1, -scores[static_cast<size_t>(id)]);
     };
     std::vector<TokenId> ids(static_cast<size_t>(vocabulary.size()));
     std::iota(ids.begin(), ids.end(), 0);
-    std::stable_sort(ids.begin(), ids.end(),
-                     [&](TokenId a, TokenId b) { return key(a) < key(b); });
+    std::stable_sort(ids.begin(), ids.end(), [&](TokenId a, TokenId b) { return key(a) < key(b); });
     std::vector<BpeMerge> out;
     out.reserve(ids.size() * 2);
     std::vector<Cut> group;  // Cuts of tokens with one key.
@@ -90,6 +99,11 @@ std::vector<BpeMerge> merges_from_scores(const Vocabulary& vocabulary,
         }
     }
     flush();
+    if (out.size() >= PairTable::kRankEnd) {
+        return fail(ErrorCode::kBadTokenizer,
+                    concat("the tokenizer has ", out.size(), " merges, at most ",
+                           PairTable::kRankEnd - 1, " are supported"));
+    }
     return out;
 }
 

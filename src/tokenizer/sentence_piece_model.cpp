@@ -1,10 +1,7 @@
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "base/check.h"
-#include "base/text.h"
-#include "tokenizer/score_merges.h"
 #include "tokenizer/text_model.h"
 #include "tokenizer/utf8.h"
 
@@ -12,13 +9,13 @@ namespace weir {
 namespace {
 
 constexpr std::string_view kBlank = "\xe2\x96\x81";  // U+2581.
-// Words that are found whole: the best of those that begin with a blank. More of them would cost start
-// time (each is merged once to see that it comes out whole) and are rare in text.
+// Words that are found whole: the best of those that begin with a blank. More of them would cost
+// start time (each is merged once to see that it comes out whole) and are rare in text.
 constexpr size_t kWholeWordsMax = 65'536;
 constexpr size_t kDirectChars = 0x10000;
 
 class SentencePieceModel final : public TextModel {
-   public:
+ public:
     SentencePieceModel(const Vocabulary& vocabulary, const std::vector<BpeMerge>& merges,
                        const SentencePieceOptions& options)
         : vocabulary_(&vocabulary),
@@ -49,7 +46,7 @@ class SentencePieceModel final : public TextModel {
         }
     }
 
-   private:
+ private:
     void add_char(TokenId id) {
         const std::string_view token = vocabulary_->string(id);
         if (token.empty() || token.size() > 3 || vocabulary_->is_special(id)) return;
@@ -78,8 +75,8 @@ class SentencePieceModel final : public TextModel {
         words_.finish();
     }
 
-    /// Blanks as U+2581, with the ends of words, within which merges stay, in scratch.ends. A word ends
-    /// before a blank that follows something else, if no merge crosses there.
+    /// Blanks as U+2581, with the ends of words, within which merges stay, in scratch.ends. A word
+    /// ends before a blank that follows something else, if no merge crosses there.
     std::string_view escape(std::string_view text, EncodeScratch& scratch) const {
         scratch.ends.clear();
         scratch.text.resize((text.size() + 1) * kBlank.size());
@@ -169,29 +166,10 @@ class SentencePieceModel final : public TextModel {
 
 }  // namespace
 
-Result<std::unique_ptr<TextModel>> make_sentence_piece_model(const Vocabulary& vocabulary,
-                                                             const std::vector<float>& scores,
-                                                             const std::vector<std::string>& merges,
-                                                             const SentencePieceOptions& options) {
-    std::vector<BpeMerge> parsed;
-    if (!merges.empty()) {
-        TRY(parsed, parse_merges(vocabulary, merges));
-        return std::make_unique<SentencePieceModel>(vocabulary, parsed, options);
-    }
-    if (scores.size() != static_cast<size_t>(vocabulary.size())) {
-        return fail(ErrorCode::kBadTokenizer, concat("the tokenizer has ", scores.size(),
-                                                     " scores for ", vocabulary.size(), " tokens"));
-    }
-    if (std::any_of(scores.begin(), scores.end(), [](float s) { return std::isnan(s); })) {
-        return fail(ErrorCode::kBadTokenizer, "a score of the tokenizer is not a number");
-    }
-    parsed = merges_from_scores(vocabulary, scores);
-    if (parsed.size() >= PairTable::kRankEnd) {
-        return fail(ErrorCode::kBadTokenizer, concat("the tokenizer has ", parsed.size(),
-                                                     " merges, at most ", PairTable::kRankEnd - 1,
-                                                     " are supported"));
-    }
-    return std::make_unique<SentencePieceModel>(vocabulary, parsed, options);
+std::unique_ptr<TextModel> make_sentence_piece_model(const Vocabulary& vocabulary,
+                                                     const std::vector<BpeMerge>& merges,
+                                                     const SentencePieceOptions& options) {
+    return std::make_unique<SentencePieceModel>(vocabulary, merges, options);
 }
 
 }  // namespace weir

@@ -4,8 +4,8 @@
 
 namespace weir::split_patterns {
 
-/// The patterns as the models' own tokenizer.json files (or the code that GPT-2 was published with) have
-/// them; the fast splitters are chosen by these texts.
+/// The patterns as the models' own tokenizer.json files (or the code that GPT-2 was published with)
+/// have them; the fast splitters are chosen by these texts.
 constexpr std::string_view kGpt2 =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kEachDigit = R"(\p{N})";

@@ -13,7 +13,8 @@
 
 namespace weir {
 
-/// Hash of a string for tables that live as long as their model; not for hostile keys that are inserted.
+/// Hash of a string for tables that live as long as their model; not for hostile keys that are
+/// inserted.
 inline uint64_t hash_bytes(std::string_view text) {
     uint64_t hash = text.size();
     size_t pos = 0;
@@ -29,7 +30,7 @@ inline uint64_t hash_bytes(std::string_view text) {
 
 /// Finds the index of a string in a vector that the caller keeps. 8 bytes a slot.
 class StringIndex {
-   public:
+ public:
     StringIndex() = default;
 
     /// Indexes all strings; of equal ones the first.
@@ -69,7 +70,7 @@ class StringIndex {
         return kNoToken;
     }
 
-   private:
+ private:
     static constexpr size_t kAhead = 16;
     struct Slot {
         uint32_t tag;

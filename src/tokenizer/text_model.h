@@ -21,37 +21,38 @@ struct EncodeScratch {
     std::string text;
 };
 
-/// Turns plain text, in which no added token occurs any more, into token ids. Immutable. Never yields a
-/// control token.
+/// Turns plain text, in which no added token occurs any more, into token ids. Immutable. Never
+/// yields a control token.
 class TextModel {
-   public:
+ public:
     virtual ~TextModel() = default;
     /// Appends the ids of `text` (any bytes; shorter than 4 GiB).
     virtual void encode(std::string_view text, EncodeScratch& scratch,
                         std::vector<TokenId>& out) const = 0;
 };
 
-/// GPT-2's byte-level BPE. `merges` is "left right", best first. `ignore_merges`: a word that is a token
-/// is that token, whatever the merges would make of it. The vocabulary must outlive the model.
-Result<std::unique_ptr<TextModel>> make_byte_level_model(const Vocabulary& vocabulary,
-                                                         const std::vector<std::string>& merges,
-                                                         bool ignore_merges,
-                                                         std::unique_ptr<Splitter> splitter);
+/// Merges "left right" as ids, best first. Those that make a control token are left out, so that
+/// text cannot spell one; those that name what is no token too, with a warning. Fails with
+/// kBadTokenizer where a merge has not two parts.
+Result<std::vector<BpeMerge>> parse_merges(const Vocabulary& vocabulary,
+                                           const std::vector<std::string>& merges,
+                                           std::vector<std::string>& warnings);
 
-/// SentencePiece's BPE: what GGUF calls "llama". Without `merges` they follow from `scores`.
+/// GPT-2's byte-level BPE. `ignore_merges`: a word that is a token is that token, whatever the
+/// merges would make of it. The vocabulary must outlive the model.
+std::unique_ptr<TextModel> make_byte_level_model(const Vocabulary& vocabulary,
+                                                 const std::vector<BpeMerge>& merges,
+                                                 bool ignore_merges,
+                                                 std::unique_ptr<Splitter> splitter);
+
+/// SentencePiece's BPE: what GGUF calls "llama".
 struct SentencePieceOptions {
     TokenId unk = kNoToken;
     bool add_space_prefix = true;
     bool byte_fallback = true;
 };
-Result<std::unique_ptr<TextModel>> make_sentence_piece_model(const Vocabulary& vocabulary,
-                                                             const std::vector<float>& scores,
-                                                             const std::vector<std::string>& merges,
-                                                             const SentencePieceOptions& options);
-
-/// Merges as ids. Those that make a control token are left out, so that text cannot spell one. Fails with
-/// kBadTokenizer where a merge has not two parts or names what is no token.
-Result<std::vector<BpeMerge>> parse_merges(const Vocabulary& vocabulary,
-                                           const std::vector<std::string>& merges);
+std::unique_ptr<TextModel> make_sentence_piece_model(const Vocabulary& vocabulary,
+                                                     const std::vector<BpeMerge>& merges,
+                                                     const SentencePieceOptions& options);
 
 }  // namespace weir

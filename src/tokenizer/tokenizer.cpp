@@ -7,6 +7,8 @@
 #include "tokenizer/added_token_matcher.h"
 #include "tokenizer/char_classes.h"
 #include "tokenizer/normalizer.h"
+#include "tokenizer/quoted.h"
+#include "tokenizer/score_merges.h"
 #include "tokenizer/splitter.h"
 #include "tokenizer/text_model.h"
 #include "tokenizer/utf8.h"
@@ -23,21 +25,24 @@ struct Parts {
     std::vector<AddedToken> added;
     Normalizer normalizer;
     TokenCoding coding;
+    std::vector<std::string> warnings;
 };
 
 class BpeTokenizer final : public Tokenizer {
-   public:
+ public:
     BpeTokenizer(Parts parts, const TokenizerSpec& spec)
         : parts_(std::move(parts)),
           bos_(spec.bos),
           eos_(spec.eos),
           add_bos_(spec.add_bos && spec.bos != kNoToken),
           add_eos_(spec.add_eos && spec.eos != kNoToken),
-          strip_leading_space_(parts_.coding == TokenCoding::kSentencePiece && spec.add_space_prefix),
+          strip_leading_space_(parts_.coding == TokenCoding::kSentencePiece &&
+                               spec.add_space_prefix),
           raw_matcher_(pick(parts_.added, false), *parts_.classes),
           normalized_matcher_(pick(parts_.added, true), *parts_.classes) {}
 
-    std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options) const override {
+    std::vector<TokenId> encode(std::string_view text,
+                                const EncodeOptions& options) const override {
         return encode_text(text, {{0, text.size()}}, options);
     }
 
@@ -103,11 +108,12 @@ class BpeTokenizer final : public Tokenizer {
         }
         return parts_.vocabulary->find(token);
     }
+    std::vector<std::string> warnings() const override { return parts_.warnings; }
     bool strips_leading_space() const override { return strip_leading_space_; }
 
-   private:
-    /// Control tokens are matched in the text as it was written, whatever their `normalized` says: trust is
-    /// known about that text only.
+ private:
+    /// Control tokens are matched in the text as it was written, whatever their `normalized` says:
+    /// trust is known about that text only.
     static std::vector<AddedToken> pick(const std::vector<AddedToken>& added, bool normalized) {
         std::vector<AddedToken> out;
         for (const AddedToken& token : added) {
@@ -153,7 +159,8 @@ class BpeTokenizer final : public Tokenizer {
         return out;
     }
 
-    void encode_raw(std::string_view text, EncodeScratch& scratch, std::vector<TokenId>& out) const {
+    void encode_raw(std::string_view text, EncodeScratch& scratch,
+                    std::vector<TokenId>& out) const {
         if (text.empty()) return;
         std::string normalized;
         if (parts_.normalizer.active()) {
@@ -199,7 +206,8 @@ std::vector<AddedToken> added_from_types(const TokenizerSpec& spec) {
     return out;
 }
 
-/// SentencePiece writes blanks as U+2581, but GGUF converters write tokens of blanks alone as blanks.
+/// SentencePiece writes blanks as U+2581, but GGUF converters write tokens of blanks alone as
+/// blanks.
 void write_blanks(TokenizerSpec& spec) {
     for (std::string& token : spec.tokens) {
         if (token.empty() || token.find_first_not_of(' ') != std::string::npos) continue;
@@ -215,22 +223,32 @@ Result<void> check_id(std::string_view name, TokenId id, size_t num_tokens) {
                                                  ", but there are only ", num_tokens, " tokens"));
 }
 
-Result<std::unique_ptr<TextModel>> make_byte_level(const TokenizerSpec& spec, const Parts& parts) {
+Result<std::unique_ptr<TextModel>> make_byte_level(const TokenizerSpec& spec, Parts& parts) {
     SplitRule rule{spec.split_patterns};
     bool ignore_merges = spec.ignore_merges;
     if (rule.patterns.empty()) {
         const NamedSplitRule* named = find_split_rule(spec.pre);
         if (!named) {
             return fail(ErrorCode::kBadTokenizer,
-                        concat("unknown pre-tokenizer \"", shorten(spec.pre, 60),
-                               "\" (tokenizer.ggml.pre); known are ", split_rule_names(),
+                        concat("unknown pre-tokenizer ", quoted(spec.pre),
+                               " (tokenizer.ggml.pre); known are ", split_rule_names(),
                                ". Give the model's own tokenizer.json with --tokenizer DIR"));
         }
         rule = named->rule;
         ignore_merges = named->ignore_merges;
     }
     TRY(auto splitter, make_splitter(rule, *parts.classes));
-    return make_byte_level_model(*parts.vocabulary, spec.merges, ignore_merges, std::move(splitter));
+    TRY(const auto merges, parse_merges(*parts.vocabulary, spec.merges, parts.warnings));
+    return make_byte_level_model(*parts.vocabulary, merges, ignore_merges, std::move(splitter));
+}
+
+/// A tokenizer.json lists its merges; in a GGUF they follow from the scores.
+Result<std::unique_ptr<TextModel>> make_sentence_piece(const TokenizerSpec& spec, Parts& parts) {
+    TRY(const auto merges, spec.merges.empty()
+                               ? merges_from_scores(*parts.vocabulary, spec.scores)
+                               : parse_merges(*parts.vocabulary, spec.merges, parts.warnings));
+    return make_sentence_piece_model(*parts.vocabulary, merges,
+                                     {spec.unk, spec.add_space_prefix, spec.byte_fallback});
 }
 
 }  // namespace
@@ -239,8 +257,8 @@ Result<std::unique_ptr<Tokenizer>> make_tokenizer(TokenizerSpec spec) {
     const bool byte_level = spec.model == "gpt2";
     if (!byte_level && spec.model != "llama") {
         return fail(ErrorCode::kBadTokenizer,
-                    concat("tokenizer model \"", shorten(spec.model, 60),
-                           "\" is not supported; known are gpt2 (byte-level BPE) and llama "
+                    concat("tokenizer model ", quoted(spec.model),
+                           " is not supported; known are gpt2 (byte-level BPE) and llama "
                            "(SentencePiece)"));
     }
     Parts parts;
@@ -249,8 +267,8 @@ Result<std::unique_ptr<Tokenizer>> make_tokenizer(TokenizerSpec spec) {
     if (!byte_level) write_blanks(spec);
     parts.added = spec.added.empty() ? added_from_types(spec) : std::move(spec.added);
     const size_t num_tokens = spec.tokens.size();
-    TRY(auto vocabulary, Vocabulary::make(parts.coding, std::move(spec.tokens),
-                                          std::move(spec.types), parts.added));
+    TRY(auto vocabulary,
+        Vocabulary::make(parts.coding, std::move(spec.tokens), std::move(spec.types), parts.added));
     TRY_VOID(check_id("bos", spec.bos, num_tokens));
     TRY_VOID(check_id("eos", spec.eos, num_tokens));
     TRY_VOID(check_id("unk", spec.unk, num_tokens));
@@ -259,9 +277,7 @@ Result<std::unique_ptr<Tokenizer>> make_tokenizer(TokenizerSpec spec) {
     if (byte_level) {
         TRY(parts.model, make_byte_level(spec, parts));
     } else {
-        const SentencePieceOptions options{spec.unk, spec.add_space_prefix, spec.byte_fallback};
-        TRY(parts.model,
-            make_sentence_piece_model(*parts.vocabulary, spec.scores, spec.merges, options));
+        TRY(parts.model, make_sentence_piece(spec, parts));
     }
     return std::make_unique<BpeTokenizer>(std::move(parts), spec);
 }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "tokenizer/normalizer.h"
 #include "tokenizer/pair_table.h"
+#include "tokenizer/quoted.h"
 #include "tokenizer/split_patterns.h"
 
 namespace weir {
@@ -29,7 +30,7 @@ bool flag_of(const Json& object, std::string_view name, bool if_missing) {
 }
 
 tl::unexpected<Error> unknown_type(std::string_view part, const Json& object) {
-    return bad(part, concat("type \"", shorten(string_of(object, "type"), 60), "\" is not supported"));
+    return bad(part, concat("type ", quoted(string_of(object, "type")), " is not supported"));
 }
 
 /// The parts of a Sequence in order, or the one part itself; none for null.
@@ -80,8 +81,8 @@ Result<void> read_split(const Json& part, TokenizerSpec& spec) {
     const bool invert = flag_of(part, "invert", false);
     // Removing what does not match leaves the matches; published patterns leave nothing unmatched.
     if (!(behavior == "Isolated" && !invert) && !(behavior == "Removed" && invert)) {
-        return bad("pre_tokenizer", concat("Split with behavior \"", shorten(behavior, 60),
-                                           "\" is not supported"));
+        return bad("pre_tokenizer",
+                   concat("Split with behavior ", quoted(behavior), " is not supported"));
     }
     spec.split_patterns.push_back(regex.as_string());
     return {};
@@ -91,8 +92,7 @@ Result<void> read_metaspace(const Json& part, TokenizerSpec& spec) {
     const std::string_view scheme = string_of(part, "prepend_scheme");
     if (string_of(part, "replacement") != kBlank || (scheme != "always" && scheme != "never")) {
         return bad("pre_tokenizer",
-                   concat("Metaspace with prepend_scheme \"", shorten(scheme, 60),
-                          "\" is not supported"));
+                   concat("Metaspace with prepend_scheme ", quoted(scheme), " is not supported"));
     }
     spec.add_space_prefix = scheme == "always";
     return {};
@@ -159,8 +159,8 @@ Result<void> read_merges(const Json& json, TokenizerSpec& spec) {
                    merge[0].as_string().find(' ') == std::string::npos) {
             spec.merges.push_back(concat(merge[0].as_string(), ' ', merge[1].as_string()));
         } else {
-            return bad("model", concat("a merge must be two strings, it is ",
-                                       shorten(merge.dump(), 60)));
+            return bad("model",
+                       concat("a merge must be two strings, it is ", shorten(merge.dump(), 60)));
         }
     }
     return {};
@@ -236,7 +236,8 @@ Result<void> read_post_processor(const Json& json, TokenizerSpec& spec) {
             if (ids.size() != 1) return bad("post_processor", "a special token without its id");
             TRY(const TokenId id, read_id("post_processor", ids[0]));
             if (behind ? spec.add_eos : spec.add_bos) {
-                return bad("post_processor", "several special tokens on one side are not supported");
+                return bad("post_processor",
+                           "several special tokens on one side are not supported");
             }
             (behind ? spec.eos : spec.bos) = id;
             (behind ? spec.add_eos : spec.add_bos) = true;
@@ -265,9 +266,8 @@ Result<void> read_tokenizer_config(const Json& config, TokenizerSpec& spec) {
         if (!text.is_string()) return {};
         const auto at = std::find(spec.tokens.begin(), spec.tokens.end(), text.as_string());
         if (at == spec.tokens.end()) {
-            return fail(ErrorCode::kBadTokenizer,
-                        concat("tokenizer_config.json: ", name, " \"",
-                               shorten(text.as_string(), 60), "\" is no token"));
+            return fail(ErrorCode::kBadTokenizer, concat("tokenizer_config.json: ", name, " ",
+                                                         quoted(text.as_string()), " is no token"));
         }
         id = static_cast<TokenId>(at - spec.tokens.begin());
         return {};

@@ -47,8 +47,8 @@ TEST(TokenizerJson, AddedTokensCase) {
         for (const Json& variant : set["cases"].items()) {
             SCOPED_TRACE(concat(set["id"].as_string(), ": ", variant["text"].dump()));
             const std::vector<TokenId> want = to_ids(variant["ids"]);
-            const auto got = (*tokenizer)->encode(variant["text"].as_string(),
-                                                  {.add_special_tokens = false});
+            const auto got =
+                (*tokenizer)->encode(variant["text"].as_string(), {.add_special_tokens = false});
             EXPECT_EQ(show(got), show(want));
             EXPECT_EQ((*tokenizer)->decode(want, false), variant["decoded"].as_string());
             EXPECT_EQ((*tokenizer)->decode(want, true),
@@ -57,8 +57,62 @@ TEST(TokenizerJson, AddedTokensCase) {
     }
 }
 
+std::string refusal(std::string_view part, std::string_view text) {
+    const auto read = read_json_file(test_file("cases/tokenizer-added-tokens.json"));
+    Json json = (*read)["input"]["base"];
+    json.set(part, parse_json(text).value());
+    const auto spec = read_tokenizer_json(json);
+    if (spec) return "read";
+    EXPECT_EQ(spec.error().code, ErrorCode::kBadTokenizer);
+    return spec.error().text;
+}
+
+TEST(TokenizerJson, RefusalsNameThePart) {
+    EXPECT_EQ(refusal("normalizer", R"({"type":"NFKC"})"),
+              "tokenizer.json: normalizer: type \"NFKC\" is not supported");
+    EXPECT_EQ(refusal("pre_tokenizer", R"({"type":"Whitespace"})"),
+              "tokenizer.json: pre_tokenizer: type \"Whitespace\" is not supported");
+    EXPECT_EQ(refusal("pre_tokenizer", "null"),
+              "tokenizer.json: pre_tokenizer: neither byte-level BPE nor SentencePiece's blanks");
+    EXPECT_EQ(refusal("pre_tokenizer", R"({"type":"ByteLevel"})"),
+              "tokenizer.json: pre_tokenizer: ByteLevel with add_prefix_space is not supported");
+    EXPECT_EQ(refusal("pre_tokenizer",
+                      R"({"type":"Split","pattern":{"Regex":"a"},"behavior":"MergedWithNext"})"),
+              "tokenizer.json: pre_tokenizer: Split with behavior \"MergedWithNext\" is not "
+              "supported");
+    EXPECT_EQ(refusal("model", R"({"type":"Unigram"})"),
+              "tokenizer.json: model: type \"Unigram\" is not supported");
+    EXPECT_EQ(refusal("model", R"({"type":"BPE","vocab":{"a":-1},"merges":[]})"),
+              "tokenizer.json: model.vocab: a token's id must be 0 to 1048574, it is -1");
+    EXPECT_EQ(refusal("model", R"({"type":"BPE","vocab":{"a":0},"merges":[["a"]]})"),
+              "tokenizer.json: model: a merge must be two strings, it is [\"a\"]");
+    EXPECT_EQ(refusal("post_processor", R"({"type":"BertProcessing"})"),
+              "tokenizer.json: post_processor: type \"BertProcessing\" is not supported");
+    std::string nested = "null";
+    for (int i = 0; i < 20; ++i) {
+        nested = concat(R"({"type":"Sequence","normalizers":[)", nested, "]}");
+    }
+    EXPECT_EQ(refusal("normalizer", nested),
+              "tokenizer.json: normalizer: a Sequence is nested too deep");
+}
+
+TEST(TokenizerJson, ConfigNamesBosAndEos) {
+    TokenizerSpec spec;
+    spec.tokens = {"a", "<s>", "</s>"};
+    const auto read = [&](std::string_view text) {
+        return read_tokenizer_config(parse_json(text).value(), spec);
+    };
+    EXPECT_TRUE(read(R"({"bos_token":"<s>","eos_token":{"content":"</s>"}})"));
+    EXPECT_EQ(spec.bos, 1);
+    EXPECT_EQ(spec.eos, 2);
+    EXPECT_TRUE(read(R"({"bos_token":null})"));
+    EXPECT_EQ(read(R"({"eos_token":"<e>"})").error().text,
+              "tokenizer_config.json: eos_token \"<e>\" is no token");
+}
+
 // The published files of six families lie outside the project (their licences are their own).
-constexpr const char* kFamilies[] = {"llama2", "llama3_1", "qwen3", "gemma3", "gptoss", "deepseek_v3"};
+constexpr const char* kFamilies[] = {"llama2", "llama3_1", "qwen3",
+                                     "gemma3", "gptoss",   "deepseek_v3"};
 
 std::string shared_file(const std::string& name) {
     return concat(WEIR_SOURCE_DIR, "/../shared/data/", name);
@@ -93,7 +147,7 @@ std::string sha256(const std::string& text) {
 }
 
 class Family : public testing::TestWithParam<const char*> {
-   protected:
+ protected:
     void SetUp() override {
         const std::string path =
             shared_file(concat("tokenizers/", GetParam(), "/tokenizer.json.xz"));

@@ -28,7 +28,7 @@ Lead lead_of(unsigned char byte) {
 
 /// Bytes at text[pos] that may begin a character: the whole one, or a cut or broken one.
 struct Subpart {
-    uint32_t bytes;   // At least 1.
+    uint32_t bytes;  // At least 1.
     bool whole;
     bool cut_by_end;  // Not whole, and more text could complete it.
 };

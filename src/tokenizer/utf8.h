@@ -33,9 +33,9 @@ size_t invalid_utf8_prefix(std::string_view text);
 
 void append_utf8(std::string& out, char32_t code_point);
 
-/// Appends `text`, each maximal ill-formed subpart as one U+FFFD (Unicode 15, section 3.9, as WHATWG
-/// and Rust do). If `keep_tail`, an incomplete character at the end, which further bytes could still
-/// complete, is left out. Returns how many bytes of `text` were used.
+/// Appends `text`, each maximal ill-formed subpart as one U+FFFD (Unicode 15, section 3.9, as
+/// WHATWG and Rust do). If `keep_tail`, an incomplete character at the end, which further bytes
+/// could still complete, is left out. Returns how many bytes of `text` were used.
 size_t append_utf8_lossy(std::string& out, std::string_view text, bool keep_tail);
 
 }  // namespace weir

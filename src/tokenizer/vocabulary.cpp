@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/pair_table.h"
+#include "tokenizer/quoted.h"
 
 namespace weir {
 namespace {
@@ -48,13 +49,14 @@ Result<Vocabulary> Vocabulary::make(TokenCoding coding, std::vector<std::string>
                                     const std::vector<AddedToken>& added) {
     if (tokens.empty()) return fail(ErrorCode::kBadTokenizer, "the tokenizer has no tokens");
     if (tokens.size() > static_cast<size_t>(PairTable::kIdEnd)) {
-        return fail(ErrorCode::kBadTokenizer, concat("the tokenizer has ", tokens.size(),
-                                                     " tokens, at most ", PairTable::kIdEnd,
-                                                     " are supported"));
+        return fail(ErrorCode::kBadTokenizer,
+                    concat("the tokenizer has ", tokens.size(), " tokens, at most ",
+                           PairTable::kIdEnd, " are supported"));
     }
     if (!types.empty() && types.size() != tokens.size()) {
-        return fail(ErrorCode::kBadTokenizer, concat("the tokenizer has ", types.size(),
-                                                     " token types for ", tokens.size(), " tokens"));
+        return fail(ErrorCode::kBadTokenizer,
+                    concat("the tokenizer has ", types.size(), " token types for ", tokens.size(),
+                           " tokens"));
     }
     Vocabulary out;
     out.tokens_ = std::move(tokens);
@@ -64,7 +66,7 @@ Result<Vocabulary> Vocabulary::make(TokenCoding coding, std::vector<std::string>
     for (const AddedToken& token : added) {
         if (token.id < 0 || token.id >= out.size()) {
             return fail(ErrorCode::kBadTokenizer,
-                        concat("added token \"", shorten(token.text, 60), "\" has the id ", token.id,
+                        concat("added token ", quoted(token.text), " has the id ", token.id,
                                ", but there are ", out.tokens_.size(), " tokens"));
         }
         out.special_[static_cast<size_t>(token.id)] = token.special;

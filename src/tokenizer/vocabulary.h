@@ -20,7 +20,7 @@ enum class TokenCoding {
 
 /// The tokens of a model by id: their strings as published, the bytes they stand for, their kind.
 class Vocabulary {
-   public:
+ public:
     /// `added` tokens stand for their own text and overrule what `types` says about their ids.
     /// Fails with kBadTokenizer.
     static Result<Vocabulary> make(TokenCoding coding, std::vector<std::string> tokens,
@@ -48,15 +48,15 @@ class Vocabulary {
     /// The token of that byte alone (kByteLevel), or <0xXX> (kSentencePiece), or kNoToken.
     TokenId byte_token(uint8_t byte) const { return byte_tokens_[byte]; }
 
-   private:
+ private:
     Vocabulary() = default;
     void fill_bytes(TokenCoding coding, const std::vector<AddedToken>& added);
 
     std::vector<std::string> tokens_;
     std::vector<TokenType> types_;
     std::vector<uint8_t> special_;
-    std::string arena_;               // The bytes of all tokens, one after the other.
-    std::vector<uint32_t> begins_;    // By id, and one more for the end.
+    std::string arena_;             // The bytes of all tokens, one after the other.
+    std::vector<uint32_t> begins_;  // By id, and one more for the end.
     std::vector<TokenId> byte_tokens_;
     StringIndex index_;
 };

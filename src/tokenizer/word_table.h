@@ -37,8 +37,11 @@ struct PackedWord {
             out.low = first | uint64_t{last} << (8 * (size - 4));
         } else if (size > 0) {
             // Bytes 0, middle and last: one, two or three different ones, without a branch.
-            const auto byte = [&](size_t i) { return uint64_t{static_cast<unsigned char>(data[i])}; };
-            out.low = byte(0) | byte(size / 2) << (8 * (size / 2)) | byte(size - 1) << (8 * (size - 1));
+            const auto byte = [&](size_t i) {
+                return uint64_t{static_cast<unsigned char>(data[i])};
+            };
+            out.low =
+                byte(0) | byte(size / 2) << (8 * (size / 2)) | byte(size - 1) << (8 * (size - 1));
         }
         return out;
     }
@@ -52,7 +55,7 @@ struct PackedWord {
 /// Words that are one token, so that most words of a text need no merging: one look-up in one cache
 /// line. Filled once, then read by any number of threads.
 class WordTable {
-   public:
+ public:
     explicit WordTable(size_t num_words) : slots_(std::bit_ceil(num_words + num_words / 3 + 2)) {}
 
     /// CHECK-free: at most num_words words, each once.
@@ -84,7 +87,7 @@ class WordTable {
         return kNoToken;
     }
 
-   private:
+ private:
     struct Slot {
         PackedWord key{0, 0};
         TokenId id = kNoToken;
