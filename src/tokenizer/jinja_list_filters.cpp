@@ -89,7 +89,7 @@ R sort_key(Interp& in, const V& item, const V* attribute, bool case_sensitive) {
         TRY(key, in.path(item, *attribute));
     }
     if (case_sensitive || !key.is_text()) return key;
-    in.meter().spend_bytes(key.text().size() * 8);
+    in.meter().spend_bytes(key.text().size() * 16);
     return in.text(with_case(key.text(), Case::kLower));
 }
 

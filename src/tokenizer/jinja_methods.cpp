@@ -75,7 +75,7 @@ R partition(Interp& in, const V& self, const Args& args) {
 template <Case how>
 R case_method(Interp& in, const V& self, const Args& args) {
     TRY_VOID(bind_args("upper", "", args));
-    in.meter().spend_bytes(self.text().size() * 8);
+    in.meter().spend_bytes(self.text().size() * 16);
     return in.text(with_case(self.text(), how));
 }
 
@@ -190,8 +190,9 @@ R format_method(Interp& in, const V& self, const Args& args) {
 
 /// All characters are such, and there is one.
 template <bool (*is)(char32_t)>
-R all_chars(Interp&, const V& self, const Args& args) {
+R all_chars(Interp& in, const V& self, const Args& args) {
     TRY_VOID(bind_args("isalpha", "", args));
+    in.meter().spend_bytes(self.text().size() * 8);
     const std::string_view text = self.view();
     for (size_t pos = 0; pos < text.size();) {
         if (!is(next_char(text, pos))) return V::boolean(false);
@@ -203,8 +204,9 @@ bool is_decimal(char32_t c) {
 }
 
 template <bool upper>
-R all_case_method(Interp&, const V& self, const Args& args) {
+R all_case_method(Interp& in, const V& self, const Args& args) {
     TRY_VOID(bind_args(upper ? "isupper" : "islower", "", args));
+    in.meter().spend_bytes(self.text().size() * 8);
     return V::boolean(all_case(self.view(), upper));
 }
 

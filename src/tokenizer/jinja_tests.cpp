@@ -53,6 +53,7 @@ B is_test(Interp&, const V& self, const Args&) {
 template <bool upper>
 B is_case(Interp& in, const V& self, const Args&) {
     TRY(const Text text, in.str(self));
+    in.meter().spend_bytes(text.size() * 8);
     return all_case(text.view(), upper);
 }
 

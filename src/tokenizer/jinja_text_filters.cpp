@@ -25,14 +25,14 @@ template <Case how>
 R with_case_filter(Interp& in, const V& self, const Args& args) {
     TRY_VOID(bind_args("upper", "", args));
     TRY(const Text text, in.str(self));
-    in.meter().spend_bytes(text.size() * 8);
+    in.meter().spend_bytes(text.size() * 16);
     return in.text(with_case(text, how));
 }
 
 R title(Interp& in, const V& self, const Args& args) {
     TRY_VOID(bind_args("title", "", args));
     TRY(const Text text, in.str(self));
-    in.meter().spend_bytes(text.size() * 8);
+    in.meter().spend_bytes(text.size() * 16);
     return in.text(title_words(text));
 }
 
@@ -159,6 +159,7 @@ R truncate(Interp& in, const V& self, const Args& args) {
 R wordcount(Interp& in, const V& self, const Args& args) {
     TRY_VOID(bind_args("wordcount", "", args));
     TRY(const Text text, in.str(self));
+    in.meter().spend_bytes(text.size() * 16);
     Int count = 0;
     bool inside = false;
     for (size_t pos = 0; pos < text.size();) {

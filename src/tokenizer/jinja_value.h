@@ -16,7 +16,9 @@ namespace weir::jinja {
 
 /// What one rendering may use. Each refusal names its limit.
 struct Limits {
-    int64_t steps_max = 50'000'000;             // One node evaluated, or some bytes or items moved.
+    // One node evaluated, or some bytes or items moved: 1 to 10 s on one core for what was found
+    // slowest, within vLLM's 30 s on a loaded machine.
+    int64_t steps_max = 30'000'000;
     size_t live_bytes_max = size_t{256} << 20;  // Held by values at one time.
     int eval_depth_max = 2000;                  // Nested nodes, through macros as well.
     int macro_depth_max = 200;  // About what Python's recursion limit leaves jinja2.
