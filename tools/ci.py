@@ -207,7 +207,8 @@ STAGES = {
     "bench": (stage_bench, 30),
 }
 GROUPS = {
-    # "simulation" and "conformance" join when weir-simtest and the replay of the recordings exist.
+    # Not in here yet: "simulation" (weir-simtest does not exist) and "conformance" (one of 102 cases,
+    # comp-logprobs, is 0.18 off where 0.15 is allowed: noise of int8 activations).
     "test": ["setup", "build", "unit", "docs", "cli", "e2e"],
     "check": ["setup", "tidy", "asan", "tsan", "fuzz", "bench-smoke", "soak-short"],
     "soak": ["setup", "build", "soak"],
