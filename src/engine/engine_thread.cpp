@@ -69,6 +69,8 @@ class Engine final : public EngineThread {
     std::shared_ptr<Entry> find(RequestId id);
     std::shared_ptr<Entry> take(RequestId id);
     void forget(const Entry& entry);
+    int64_t end_by_force(const std::vector<RequestId>& ids, AbortCause cause);
+    std::vector<RequestId> unfinished_ids();
     void deliver_output(RequestOutput& output, int64_t now_us, int64_t& iteration_tokens);
 
     const EngineThreadOptions options_;
@@ -149,8 +151,7 @@ Result<void> Engine::loop() {
     while (wait_for_work()) {
         const int64_t begin_us = monotonic_us();
         heartbeat_us_.store(begin_us);
-        const StepInput input{
-            .now_us = begin_us, .arrivals = arrivals_, .aborts = step_aborts_};
+        const StepInput input{.now_us = begin_us, .arrivals = arrivals_, .aborts = step_aborts_};
         TRY_VOID(core_.step(input, output));
         const int64_t end_us = monotonic_us();
         heartbeat_us_.store(end_us);
@@ -296,8 +297,8 @@ void Engine::deliver() {
     for (size_t i = 0; i < delivering_.size(); ++i) {
         deliver_output(delivering_[i], now_us, iteration_tokens);
         // All outputs of a step bear its time.
-        const bool step_ends = i + 1 == delivering_.size() ||
-                               delivering_[i + 1].token_us != delivering_[i].token_us;
+        const bool step_ends =
+            i + 1 == delivering_.size() || delivering_[i + 1].token_us != delivering_[i].token_us;
         if (step_ends && iteration_tokens > 0 && options_.observer != nullptr) {
             options_.observer->on_iteration(std::exchange(iteration_tokens, 0));
         }
@@ -368,55 +369,41 @@ void Engine::set_pause(PauseState state) {
     pause_.store(state);
 }
 
-int64_t Engine::abort_requests(const std::vector<RequestId>& ids) {
-    std::vector<RequestId> wanted = ids;
-    if (wanted.empty()) {
-        const std::lock_guard lock(entries_mutex_);
-        for (const auto& [id, entry] : entries_) wanted.push_back(id);
-        std::sort(wanted.begin(), wanted.end());
-    }
-    int64_t aborted = 0;
-    for (const RequestId id : wanted) {
+/// Ends the requests with FinishReason::kAbort, in the order given; unknown ids are ignored.
+int64_t Engine::end_by_force(const std::vector<RequestId>& ids, AbortCause cause) {
+    int64_t ended = 0;
+    for (const RequestId id : ids) {
         const std::shared_ptr<Entry> entry = take(id);
         if (!entry) continue;
-        aborted += 1;
-        if (options_.observer) {
-            options_.observer->on_abort(entry->progress, AbortCause::kApi, monotonic_us());
-        }
-        RequestOutput ended;
-        ended.id = id;
-        ended.finish_reason = FinishReason::kAbort;
-        entry->handler(ended);
+        ended += 1;
+        if (options_.observer) options_.observer->on_abort(entry->progress, cause, monotonic_us());
+        RequestOutput output;
+        output.id = id;
+        output.finish_reason = FinishReason::kAbort;
+        entry->handler(output);
         const std::lock_guard lock(inbox_mutex_);
         aborts_.push_back(id);
     }
     inbox_filled_.notify_one();
-    return aborted;
+    return ended;
 }
 
-void Engine::abort_rest() {
-    std::vector<std::shared_ptr<Entry>> rest;
+/// In the order of their arrival.
+std::vector<RequestId> Engine::unfinished_ids() {
+    std::vector<RequestId> ids;
     {
         const std::lock_guard lock(entries_mutex_);
-        for (const auto& [id, entry] : entries_) rest.push_back(entry);
+        for (const auto& [id, entry] : entries_) ids.push_back(id);
     }
-    std::sort(rest.begin(), rest.end(), [](const auto& a, const auto& b) {
-        return a->progress.id < b->progress.id;
-    });
-    for (const std::shared_ptr<Entry>& entry : rest) {
-        if (!take(entry->progress.id)) continue;
-        if (options_.observer) {
-            options_.observer->on_abort(entry->progress, AbortCause::kShutdown, monotonic_us());
-        }
-        RequestOutput ended;
-        ended.id = entry->progress.id;
-        ended.finish_reason = FinishReason::kAbort;
-        entry->handler(ended);
-        const std::lock_guard lock(inbox_mutex_);
-        aborts_.push_back(entry->progress.id);
-    }
-    inbox_filled_.notify_one();
+    std::sort(ids.begin(), ids.end());
+    return ids;
 }
+
+int64_t Engine::abort_requests(const std::vector<RequestId>& ids) {
+    return end_by_force(ids.empty() ? unfinished_ids() : ids, AbortCause::kApi);
+}
+
+void Engine::abort_rest() { end_by_force(unfinished_ids(), AbortCause::kShutdown); }
 
 void Engine::stop() {
     refusing_.store(true);
