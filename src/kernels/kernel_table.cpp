@@ -12,11 +12,6 @@ int32_t attention_rows(int32_t group, int32_t head_dim) {
     return std::max(rows, 1);
 }
 
-int64_t attention_scratch_floats(int32_t rows_times_group, int32_t head_dim) {
-    // Per row: sums of the split and of all, scores, lanes of the denominator, four scalars. Then K and V of a tile.
-    return int64_t{rows_times_group} * (2 * head_dim + 2 * kKvTile + 4) + 2 * kKvTile * head_dim;
-}
-
 namespace kernels {
 
 std::vector<const KernelTable*> available(const CpuInfo& cpu) {

@@ -35,13 +35,11 @@ struct AttentionTask {
     int64_t block_stride = 0;      // In elements.
     int32_t block_size = 16;       // A block has ceil(block_size / 16) tiles; the last may be partly used.
     const BlockId* block_ids = nullptr;
-    float* scratch = nullptr;  // attention_scratch_floats() floats of this thread.
 };
 
 constexpr int32_t kHeadDimMax = 512;
 /// Rows (tokens) that one task should take, at least 1.
 int32_t attention_rows(int32_t group, int32_t head_dim);
-int64_t attention_scratch_floats(int32_t rows_times_group, int32_t head_dim);
 
 /// The kernels of one instruction set. All sets give the same bits (reference/ is the specification).
 struct KernelTable {

@@ -129,14 +129,12 @@ TEST(Kernels, AttentionIsBitEqual) {
             }
             std::vector<float> q(static_cast<size_t>(rows * group * head_dim)), want(q), got(q);
             for (float& value : q) value = static_cast<float>(random.uniform() - 0.5);
-            std::vector<float> scratch(static_cast<size_t>(
-                attention_scratch_floats(rows * group, head_dim)));
             AttentionTask task{.q = q.data(), .q_stride = group * head_dim, .out = want.data(),
                                .out_stride = group * head_dim, .num_rows = rows, .group = group,
                                .head_dim = head_dim, .first_position = first,
                                .window = random.chance(0.5) ? 100 : 0, .kv = kv.data(),
                                .block_stride = stride, .block_size = block_size,
-                               .block_ids = blocks.data(), .scratch = scratch.data()};
+                               .block_ids = blocks.data()};
             reference.attend(task);
             task.out = got.data();
             table->attend(task);

@@ -12,7 +12,6 @@ namespace weir {
 namespace {
 
 constexpr int64_t kAlign = 64;
-constexpr int32_t kThreadsMax = 1024;
 
 int32_t qkv_width(const ModelConfig& c) { return (c.num_heads + 2 * c.num_kv_heads) * c.head_dim; }
 
@@ -21,8 +20,7 @@ int32_t widest(const ModelConfig& c) {
 }
 
 /// Bytes of each buffer, in the order of Transformer's members.
-std::vector<int64_t> buffer_bytes(const ModelConfig& c, int64_t rows, int64_t threads,
-                                  int64_t scratch_floats) {
+std::vector<int64_t> buffer_bytes(const ModelConfig& c, int64_t rows) {
     const int64_t f = sizeof(float);
     const int64_t picked = Transformer::kLogitRowsMax;
     const int64_t quantized_rows = std::max(rows, picked);
@@ -36,14 +34,7 @@ std::vector<int64_t> buffer_bytes(const ModelConfig& c, int64_t rows, int64_t th
             quantized_rows * widest(c) / 8 * f,
             quantized_rows * widest(c),
             picked * c.hidden_size * f,
-            picked * c.vocab_size * f,
-            threads * scratch_floats * f};
-}
-
-int64_t scratch_floats_of(const ModelConfig& c) {
-    const int32_t group = c.num_heads / c.num_kv_heads;
-    return round_up<int64_t>(
-        attention_scratch_floats(attention_rows(group, c.head_dim) * group, c.head_dim), 16);
+            picked * c.vocab_size * f};
 }
 
 }  // namespace
@@ -61,7 +52,7 @@ Transformer::Transformer(const ModelConfig& config, ModelWeights weights, const 
 
 int64_t Transformer::activation_bytes(const ModelConfig& config, int32_t rows_max) {
     int64_t total = 0;
-    for (const int64_t bytes : buffer_bytes(config, rows_max, 64, scratch_floats_of(config))) {
+    for (const int64_t bytes : buffer_bytes(config, rows_max)) {
         total += round_up(bytes, kAlign);
     }
     return total;
@@ -71,13 +62,10 @@ Result<std::unique_ptr<Transformer>> Transformer::make(const ModelConfig& config
                                                        ModelWeights weights,
                                                        const KernelTable& table, ForkJoin& pool,
                                                        KvCache& cache, int32_t rows_max) {
-    CHECK(pool.num_threads() <= kThreadsMax);
     auto made = std::unique_ptr<Transformer>(
         new Transformer(config, std::move(weights), table, pool, cache));
     Transformer& t = *made;
-    t.scratch_floats_ = scratch_floats_of(config);
-    const std::vector<int64_t> sizes =
-        buffer_bytes(config, rows_max, pool.num_threads(), t.scratch_floats_);
+    const std::vector<int64_t> sizes = buffer_bytes(config, rows_max);
     int64_t total = 0;
     for (const int64_t bytes : sizes) total += round_up(bytes, kAlign);
     auto memory = AlignedBuffer::reserve(total, false);
@@ -99,7 +87,6 @@ Result<std::unique_ptr<Transformer>> Transformer::make(const ModelConfig& config
     t.levels_ = reinterpret_cast<int8_t*>(buffers[8]);
     t.picked_ = reinterpret_cast<float*>(buffers[9]);
     t.logits_ = reinterpret_cast<float*>(buffers[10]);
-    t.scratch_ = reinterpret_cast<float*>(buffers[11]);
     const int64_t parts_max = int64_t{rows_max} * config.num_kv_heads;
     t.parts_.reserve(static_cast<size_t>(parts_max));
     return made;
@@ -239,7 +226,6 @@ void Transformer::attend(const ForwardBatch& batch, int32_t layer) {
             task.block_stride = cache_.block_stride();
             task.block_size = cache_.block_size();
             task.block_ids = sequence.block_ids;
-            task.scratch = scratch_ + range.thread * scratch_floats_;
             table_.attend(task);
         }
     });

@@ -96,8 +96,6 @@ class Transformer {
     int8_t* levels_ = nullptr;
     float* picked_ = nullptr;   // [kLogitRowsMax, hidden]
     float* logits_ = nullptr;   // [kLogitRowsMax, vocab_size]
-    float* scratch_ = nullptr;  // Per thread.
-    int64_t scratch_floats_ = 0;
     std::vector<AttentionPart> parts_;
 };
 

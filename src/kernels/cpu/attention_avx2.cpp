@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/attention_tiles.h"
 #include "kernels/cpu/avx2.h"
 #include "kernels/reference/reference.h"
 #include "kernels/reference/scalar_math.h"
@@ -31,8 +32,6 @@ WEIR_TARGET_BEGIN("avx2,fma,f16c")
 namespace weir::avx2 {
 
 namespace {
-
-constexpr float kNoScore = -1e30F;  // As in reference/attention.cpp.
 
 /// reference::exp_f32, eight at once, the same operations in the same order.
 inline __m256 exp8(__m256 input) {
@@ -74,18 +73,6 @@ struct Softmax {
     float denominator;
     __m256 sums[kHeadDimMax / 8];
 };
-
-inline const uint16_t* tile_at(const AttentionTask& task, int32_t position) {
-    const BlockId block = task.block_ids[position / task.block_size];
-    const int32_t tile = position % task.block_size / kKvTile;
-    return task.kv + block * task.block_stride + int64_t{tile} * 2 * kKvTile * task.head_dim;
-}
-
-inline int32_t tile_end(const AttentionTask& task, int32_t position) {
-    const int32_t block_begin = position / task.block_size * task.block_size;
-    const int32_t offset = (position - block_begin) / kKvTile * kKvTile;
-    return block_begin + std::min(offset + kKvTile, task.block_size);
-}
 
 inline __m256 load_half(const uint16_t* at) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/attention_tiles.h"
 #include "kernels/half.h"
 #include "kernels/reference/reference.h"
 #include "kernels/reference/scalar_math.h"
@@ -9,27 +10,12 @@ namespace weir::reference {
 
 namespace {
 
-constexpr float kNoScore = -1e30F;  // Below any real score, yet finite: differences stay numbers.
-
 /// A softmax under construction: maximum, denominator, weighted sum of values (Milakov and Gimelshein 2018).
 struct Softmax {
     float max = kNoScore;
     float denominator = 0;
     float sums[kHeadDimMax] = {};
 };
-
-const uint16_t* tile_at(const AttentionTask& task, int32_t position) {
-    const BlockId block = task.block_ids[position / task.block_size];
-    const int32_t tile = position % task.block_size / kKvTile;
-    return task.kv + block * task.block_stride + int64_t{tile} * 2 * kKvTile * task.head_dim;
-}
-
-/// First position behind the tile that holds `position`.
-int32_t tile_end(const AttentionTask& task, int32_t position) {
-    const int32_t block_begin = position / task.block_size * task.block_size;
-    const int32_t offset = (position - block_begin) / kKvTile * kKvTile;
-    return block_begin + std::min(offset + kKvTile, task.block_size);
-}
 
 /// Adds positions [begin, end), all of one tile.
 void add_tile(const AttentionTask& task, const float* q, int32_t begin, int32_t end, float* lanes,
