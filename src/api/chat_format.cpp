@@ -132,11 +132,7 @@ void ChatFormat::append_frame(std::string& out, const Choice& choice, const Usag
         out += choice.stop_reason;
     }
     out += ",\"token_ids\":";
-    if (job_.shape.return_token_ids) {
-        append_ids(out, choice.token_ids);
-    } else {
-        out += "null";
-    }
+    append_ids_or_null(out, choice.token_ids, job_.shape.return_token_ids);
     out += "}]";
     end_frame(out, usage, last);
 }
@@ -163,11 +159,7 @@ void ChatFormat::append_choice(std::string& out, const Choice& choice) const {
     out += ",\"stop_reason\":";
     out += choice.stop_reason;
     out += ",\"token_ids\":";
-    if (job_.shape.return_token_ids) {
-        append_ids(out, choice.token_ids);
-    } else {
-        out += "null";
-    }
+    append_ids_or_null(out, choice.token_ids, job_.shape.return_token_ids);
     out += ",\"routed_experts\":null}";
 }
 

@@ -84,11 +84,7 @@ void CompletionFormat::append_frame(std::string& out, const Choice& choice, cons
         out += "null";
     }
     out += ",\"token_ids\":";
-    if (job_.shape.return_token_ids) {
-        append_ids(out, choice.token_ids);
-    } else {
-        out += "null";
-    }
+    append_ids_or_null(out, choice.token_ids, job_.shape.return_token_ids);
     out += "}]";
     if (usage) {
         out += ",\"usage\":";
@@ -124,11 +120,7 @@ void CompletionFormat::append_choice(std::string& out, const Choice& choice) con
     out += ",\"stop_reason\":";
     out += choice.stop_reason;
     out += ",\"token_ids\":";
-    if (job_.shape.return_token_ids) {
-        append_ids(out, choice.token_ids);
-    } else {
-        out += "null";
-    }
+    append_ids_or_null(out, choice.token_ids, job_.shape.return_token_ids);
     out += ",\"prompt_logprobs\":";
     if (job_.shape.prompt_logprobs) {
         out += prompt_logprobs_json(tokenizer_, prompt.ids, choice.prompt_logprobs,

@@ -47,4 +47,13 @@ inline void append_ids(std::string& out, std::span<const TokenId> ids) {
     out += ']';
 }
 
+/// The ids if they were asked for, else null.
+inline void append_ids_or_null(std::string& out, std::span<const TokenId> ids, bool wanted) {
+    if (wanted) {
+        append_ids(out, ids);
+    } else {
+        out += "null";
+    }
+}
+
 }  // namespace weir
