@@ -98,7 +98,7 @@ Result<void> Node::build() {
     metrics_->set_cache_config(cache_facts(loaded_, plan_));
     metrics_->set_build_info(WEIR_VERSION, plan_.kernels->isa);
     phases.done("Reading the model's header");
-    TRY(tokenizer_, make_tokenizer(plan_.tokenizer.spec));
+    TRY(tokenizer_, make_tokenizer(std::move(plan_.tokenizer.spec)));
     TRY(chat_template_, load_chat_template(config_, plan_));
     phases.done("Tokenizer and chat template");
     CpuExecutorOptions options;
