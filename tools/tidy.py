@@ -167,7 +167,7 @@ def check_functions(text):
         if "(" not in head or re.search(r"=\s*{$", head):
             continue
         for end in range(number + 1, len(lines)):
-            if lines[end].rstrip() in (" " * indent + "}", " " * indent + "};"):
+            if lines[end].rstrip() in (" " * indent + "}", " " * indent + "};", " " * indent + "});"):
                 if end - head_start + 1 > FUNCTION_LINES_MAX:
                     yield head_start + 1, (
                         f"function of {end - head_start + 1} lines, "

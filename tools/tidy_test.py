@@ -66,6 +66,8 @@ class TidyTest(unittest.TestCase):
         self.assertTrue(messages("src/kv/a.cpp", "int f(int a) {\n" + body * 69 + "}\n"))
         self.assertFalse(messages("src/kv/a.cpp", "int f(int a) {\n" + body * 68 + "}\n"))
         self.assertFalse(messages("src/kv/a.cpp", "namespace weir {\n" + body * 90 + "}\n"))
+        lambdas = "    run([&](int i) {\n        x();\n    });\n" * 40
+        self.assertFalse(messages("src/kv/a.cpp", lambdas + "    if (x) {\n    }\n"))
 
     def test_regions(self):
         text = 'WEIR_TARGET_BEGIN("avx2")\n#include <vector>\nWEIR_TARGET_END\n'
